@@ -1,0 +1,1 @@
+"""Readers of published dialogue corpora, one file a corpus."""

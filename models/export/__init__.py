@@ -1,0 +1,1 @@
+"""Checkpoints to bundles that the runtime loads."""

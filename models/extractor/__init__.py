@@ -1,0 +1,1 @@
+"""The dimensional extractor of DimMem (section 3.5): LoRA tuning, evaluation."""

@@ -1,0 +1,1 @@
+"""The salience gate of SLICE-Mem (section 3.1): training, evaluation."""

@@ -1,0 +1,1 @@
+"""Offline reconciliation of records, by status, never by rewriting."""

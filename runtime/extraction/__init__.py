@@ -1,0 +1,1 @@
+"""Turns to memory records: windows, prompts, parsing, extractors."""

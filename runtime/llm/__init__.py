@@ -1,0 +1,1 @@
+"""Calls to OpenAI-compatible models."""

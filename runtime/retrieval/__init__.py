@@ -1,0 +1,1 @@
+"""Lexical, dense and dimension routes, and their fusion."""

@@ -1,0 +1,1 @@
+"""Where turns and records are kept: a store protocol and its implementations."""
