@@ -282,7 +282,7 @@ class Change(Contract):
 
     id: Identifier
     record_id: Identifier
-    other_id: str | None = Field(default=None, description="The record that it duplicates, is replaced by or qualifies.")
+    other_id: str | None = Field(default=None, description="The record it duplicates, is replaced by or qualifies.")
     before: Status
     after: Status
     relation: Relation
