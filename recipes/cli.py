@@ -1,0 +1,166 @@
+"""The `engrain` command: a table of verbs, each one recipe function; errors are one message, exit codes 0, 1, 2."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Annotated
+
+import click
+import typer
+
+from engrain.recipes import console
+from engrain.runtime.errors import EngrainError
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY.PATH=VALUE]...", help="Overrides of the recipe.")]
+RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="A YAML file, or a shipped recipe's name.")]
+
+app = typer.Typer(
+    name="engrain",
+    help="Train and distil the memory of LLM agents, and run it without a generative call per turn.",
+    epilog="Errors are one message; add --debug anywhere for the traceback. Exit codes: 0 done, 1 failed, 2 bad input.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+train = typer.Typer(help="Train the salience gate or LoRA-tune the dimensional extractor.", no_args_is_help=True)
+evaluate = typer.Typer(help="Evaluate an exported gate or extractor on a labelled set.", no_args_is_help=True)
+app.add_typer(train, name="train")
+app.add_typer(evaluate, name="eval")
+
+
+@app.command()
+def quickstart(
+    overrides: Overrides = None,
+    recipe: Annotated[str, typer.Option(help="The quickstart recipe.")] = "quickstart/small",
+    json: JsonFlag = False,
+) -> None:
+    """The whole path on the shipped corpus: gate, extractor, bundles, a memory, questions, an HTML report."""
+    from engrain.recipes import quickstart as verb
+
+    verb.command(recipe, overrides or (), json)
+
+
+@train.command("gate")
+def train_gate(
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    resume: Annotated[bool, typer.Option(help="Continue each seed from its last checkpoint.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Train the salience gate (SLICE-Mem 3.1, A.2): a binary admission classifier over context and target turn."""
+    from engrain.recipes import train_gate as verb
+
+    verb.command(recipe, overrides or (), resume, json)
+
+
+@train.command("extractor")
+def train_extractor(
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    resume: Annotated[bool, typer.Option(help="Continue from the last checkpoint.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """LoRA-tune the dimensional extractor (DimMem 3.5) with a completion-only loss."""
+    from engrain.recipes import train_extractor as verb
+
+    verb.command(recipe, overrides or (), resume, json)
+
+
+@evaluate.command("gate")
+def eval_gate(
+    bundle: Annotated[str, typer.Argument(help="A gate bundle.")],
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    json: JsonFlag = False,
+) -> None:
+    """Score a gate bundle on the evaluation split of a gate recipe: AUPRC, precision, recall, kept share."""
+    from engrain.recipes import eval_gate as verb
+
+    verb.command(bundle, recipe, overrides or (), json)
+
+
+@evaluate.command("extractor")
+def eval_extractor(
+    bundle: Annotated[str, typer.Argument(help="An extractor bundle.")],
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Windows at most.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Run an extractor bundle on held-out windows: valid JSON rate, record precision, recall and F1 against gold."""
+    from engrain.recipes import eval_extractor as verb
+
+    verb.command(bundle, recipe, overrides or (), limit, json)
+
+
+@app.command()
+def export(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="gate, extractor or embedder.")],
+    source: Annotated[str, typer.Argument(help="A run's folder; for an embedder, a model name or folder.")],
+    out: Annotated[str, typer.Argument(help="Folder of the new bundle.")],
+    overwrite: Annotated[bool, typer.Option(help="Replace a bundle that is already there.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Turn a trained checkpoint into a bundle: safetensors, ONNX, tokenizer, manifest with hashes, model card."""
+    from engrain.recipes import export as verb
+
+    verb.command(kind, source, out, overwrite, json)
+
+
+@app.command()
+def plan(recipe: RecipeName, overrides: Overrides = None, json: JsonFlag = False) -> None:
+    """Print a recipe resolved: steps, parameters, training memory, what will be written. Offline, trains nothing."""
+    from engrain.recipes import plan as verb
+
+    verb.command(recipe, overrides or (), json)
+
+
+@app.command()
+def doctor(
+    store: Annotated[str | None, typer.Option(help="Also check this memory file.")] = None, json: JsonFlag = False
+) -> int:
+    """Check this installation: versions, extras, weights, devices, disk; with --store, a memory file's consistency."""
+    from engrain.recipes import doctor as verb
+
+    return verb.command(store, json)
+
+
+def main() -> None:
+    """Entry point of the `engrain` script."""
+    debug = "--debug" in sys.argv
+    arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    sys.exit(run(arguments, debug=debug))
+
+
+def run(arguments: list[str], *, debug: bool = False) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        result = app(args=arguments, prog_name="engrain", standalone_mode=False)
+    except click.exceptions.ClickException as error:
+        error.show()
+        return 2
+    except (KeyboardInterrupt, click.exceptions.Abort):
+        console.err.print("interrupted; what was finished before is kept")
+        return 1
+    except EngrainError as error:
+        return _report(error, str(error), error.exit_code, debug)
+    except (OSError, MemoryError) as error:
+        return _report(error, f"{type(error).__name__}: {error}", 1, debug)
+    except Exception as error:
+        message = f"unexpected {type(error).__name__}: {error}\nthis is a fault of Engrain; --debug shows where"
+        return _report(error, message, 1, debug)
+    return result if isinstance(result, int) else 0
+
+
+def _report(error: BaseException, message: str, code: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exception(error)
+    console.err.print("error: " + message.replace("[", "\\["), style=None)
+    return code
+
+
+from engrain.recipes.memory_commands import memory  # noqa: E402  (the verbs of a sub-command live in their own file)
+
+app.add_typer(memory, name="memory")

