@@ -1,0 +1,255 @@
+"""The Memora part of the gate corpus, as SLICE-Mem A.1 builds it from the released `share_memory` labels.
+
+A number of rows is drawn from each persona of the quarterly split; user turns of at most 60 characters that occur word
+for word in the weekly or monthly split are discarded and replaced from the remaining pool; conversation groups
+(`groups.py`) stay in one split. The weekly split, on which systems are compared, gives no training row.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+
+from engrain.data_builders.config import MemoraGateData, MemoraReading
+from engrain.data_builders.gate_corpus import (
+    Counts,
+    GateCorpus,
+    GateCorpusReport,
+    PersonCounts,
+    count_splits,
+    gate_example,
+    label_rows,
+    positive_weight,
+    shared_targets,
+)
+from engrain.data_builders.groups import conversation_groups
+from engrain.data_builders.sampling import Draw, carve, draw, spread
+from engrain.data_builders.sources.dialogue import LabelledSession
+from engrain.data_builders.sources.memora import MemoraSource, find_split
+from engrain.runtime.errors import InputError
+from engrain.runtime.schema import GateExample, Split
+
+Progress = Callable[[int, int], None]
+_Stratum = tuple[str, bool]
+"""Persona and label."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A labelled turn that may become a row."""
+
+    labelled: LabelledSession
+    position: int
+    keep: bool
+
+    @property
+    def id(self) -> str:
+        return self.labelled.session.turns[self.position].id
+
+    @property
+    def text(self) -> str:
+        return self.labelled.session.turns[self.position].text
+
+
+@dataclass(frozen=True)
+class _PersonDraw:
+    """One persona's rows, and the counts of what was read and refused."""
+
+    rows: tuple[_Row, ...]
+    sessions: int
+    read: Counts
+    discarded: int
+    replaced: int
+
+
+def memora_gate_corpus(settings: MemoraGateData, *, progress: Progress | None = None) -> GateCorpus:
+    """Draw, filter and split the rows; `progress` is called with personas done and in all.
+
+    Raises `InputError` when a split is missing (a guard split may be, if `allow_missing` names it), a persona has too
+    few turns of a label, or groups are too large for the validation rows asked for.
+    """
+    guards, missing = _guard_texts(settings)
+    source = _source(settings, settings.split)
+    targets = _positive_targets(settings, len(source.personas))
+    drawn: dict[str, _PersonDraw] = {}
+    for number, (persona, sessions) in enumerate(groupby(source.sessions(), key=lambda labelled: labelled.person)):
+        drawn[persona] = _draw_persona(persona, sessions, targets[number], guards, settings)
+        if progress is not None:
+            progress(number + 1, len(source.personas))
+    examples = _split_examples(drawn, source.info.name, settings)
+    return GateCorpus(tuple(examples), _report(source.info.name, examples, drawn, len(guards), missing))
+
+
+def memora_test_rows(reading: MemoraReading, split: str = "weekly", max_context: int = 5) -> Iterator[GateExample]:
+    """Every user turn of a Memora split as a test row: the stream that a gate is evaluated on."""
+    source = _source(reading, split)
+    return label_rows(source.sessions(), corpus=source.info.name, split=Split.TEST, max_context=max_context)
+
+
+def _source(reading: MemoraReading, split: str) -> MemoraSource:
+    return MemoraSource(
+        reading.root,
+        split,
+        time_zone=reading.time_zone,
+        start_hour=reading.start_hour,
+        session_gap=timedelta(minutes=reading.session_gap_minutes),
+    )
+
+
+def _guard_texts(settings: MemoraGateData) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Short user turns of the guard splits, and the guard splits that are absent."""
+    texts: set[str] = set()
+    missing = []
+    for split in settings.guard_splits:
+        if find_split(settings.root, split) is None and split in settings.allow_missing:
+            missing.append(split)
+            continue
+        try:
+            source = _source(settings, split)
+        except InputError as error:
+            raise InputError(
+                f"{error}; the overlap rule needs this split: add it, or set allow_missing: [{split}]"
+            ) from None
+        for labelled in source.sessions():
+            texts.update(row.text for row in _rows(labelled) if len(row.text) <= settings.overlap_length)
+    return frozenset(texts), tuple(missing)
+
+
+def _rows(labelled: LabelledSession) -> Iterator[_Row]:
+    for position, turn in enumerate(labelled.session.turns):
+        if (label := labelled.labels.get(turn.id)) is not None:
+            yield _Row(labelled, position, label.keep)
+
+
+def _positive_targets(settings: MemoraGateData, personas: int) -> list[int]:
+    return spread(round(settings.positive_share * settings.rows_per_persona * personas), personas)
+
+
+def _draw_persona(
+    persona: str,
+    sessions: Iterable[LabelledSession],
+    positives: int,
+    guards: frozenset[str],
+    settings: MemoraGateData,
+) -> _PersonDraw:
+    """Draw one persona's rows: by label when stratified, from all its turns otherwise."""
+    read = list(sessions)
+    rows = [row for labelled in read for row in _rows(labelled)]
+    kept = [row for row in rows if row.keep]
+    if settings.sampling == "stratified":
+        rest = [row for row in rows if not row.keep]
+        plan = [("positive", kept, positives), ("negative", rest, settings.rows_per_persona - positives)]
+    else:
+        plan = [("labelled", rows, settings.rows_per_persona)]
+    rng = random.Random(f"{settings.seed}/rows/{persona}")
+    draws = [_draw_exactly(pool, count, kind, persona, guards, rng) for kind, pool, count in plan]
+    taken = sorted((row for part in draws for row in part.rows), key=_place)
+    return _PersonDraw(
+        rows=tuple(taken),
+        sessions=len(read),
+        read=Counts(rows=len(rows), positives=len(kept)),
+        discarded=sum(part.discarded for part in draws),
+        replaced=sum(part.replaced for part in draws),
+    )
+
+
+def _draw_exactly(
+    pool: Sequence[_Row], count: int, kind: str, persona: str, guards: frozenset[str], rng: random.Random
+) -> Draw[_Row]:
+    result = draw(pool, count, lambda row: row.text in guards, rng)
+    if len(result.rows) < count:
+        raise InputError(
+            f"{persona}: {count} {kind} rows were asked for, but only {len(result.rows)} of {len(pool)} are left after "
+            f"{result.discarded} were discarded by the overlap rule; lower rows_per_persona or change positive_share"
+        )
+    return result
+
+
+def _place(row: _Row) -> tuple[str, int]:
+    return row.labelled.session.id, row.position
+
+
+def _split_examples(drawn: Mapping[str, _PersonDraw], corpus: str, settings: MemoraGateData) -> list[GateExample]:
+    rows = [row for person in drawn.values() for row in person.rows]
+    group_of = conversation_groups(list({row.labelled.session.id: row.labelled for row in rows}.values()))
+    strata: dict[str, list[_Stratum]] = {}
+    for row in rows:
+        strata.setdefault(group_of[row.labelled.session.id], []).append((row.labelled.person, row.keep))
+    quotas = _validation_quotas(drawn, settings)
+    chosen, unfilled = carve(strata, quotas, random.Random(f"{settings.seed}/split"))
+    if unfilled:
+        (persona, _), short = unfilled.most_common(1)[0]
+        raise InputError(
+            f"{persona}: {short} validation rows could not be filled with whole conversation groups; "
+            f"lower validation_per_persona or raise rows_per_persona"
+        )
+    return [
+        gate_example(
+            row.labelled,
+            row.position,
+            split=Split.VALIDATION if group_of[row.labelled.session.id] in chosen else Split.TRAIN,
+            corpus=corpus,
+            group=group_of[row.labelled.session.id],
+            max_context=settings.max_context,
+        )
+        for row in rows
+    ]
+
+
+def _validation_quotas(drawn: Mapping[str, _PersonDraw], settings: MemoraGateData) -> dict[_Stratum, int]:
+    """Validation rows by persona and label, in the proportion of the rows that were drawn."""
+    share = settings.validation_per_persona / settings.rows_per_persona
+    positives = [sum(row.keep for row in person.rows) for person in drawn.values()]
+    if settings.sampling == "stratified":
+        wanted = spread(round(share * sum(positives)), len(drawn))
+    else:
+        wanted = [round(share * count) for count in positives]
+    quotas: dict[_Stratum, int] = {}
+    for persona, count in zip(drawn, wanted, strict=True):
+        quotas[persona, True] = count
+        quotas[persona, False] = settings.validation_per_persona - count
+    return quotas
+
+
+def _report(
+    corpus: str,
+    examples: Sequence[GateExample],
+    drawn: Mapping[str, _PersonDraw],
+    guard_utterances: int,
+    missing: tuple[str, ...],
+) -> GateCorpusReport:
+    split_of = {example.id: example.split for example in examples}
+    people = {}
+    for persona, person in drawn.items():
+        validating = [row for row in person.rows if split_of[row.id] is Split.VALIDATION]
+        people[persona] = PersonCounts(
+            read=person.read,
+            taken=_counts(person.rows),
+            validation=_counts(validating),
+            discarded=person.discarded,
+        )
+    return GateCorpusReport(
+        corpus=corpus,
+        sessions_read=sum(person.sessions for person in drawn.values()),
+        read=_sum([person.read for person in drawn.values()]),
+        splits=count_splits(examples),
+        people=people,
+        guard_utterances=guard_utterances,
+        missing_guards=missing,
+        discarded_overlap=sum(person.discarded for person in drawn.values()),
+        replaced=sum(person.replaced for person in drawn.values()),
+        groups=len({example.group for example in examples}),
+        shared_targets=shared_targets(examples),
+        positive_weight=positive_weight(examples),
+    )
+
+
+def _counts(rows: Sequence[_Row]) -> Counts:
+    return Counts(rows=len(rows), positives=sum(row.keep for row in rows))
+
+
+def _sum(counts: Sequence[Counts]) -> Counts:
+    return Counts(rows=sum(part.rows for part in counts), positives=sum(part.positives for part in counts))

@@ -1,0 +1,192 @@
+"""The project's own JSONL form: one session a line, gate labels on user turns. The shipped corpus is written in it.
+
+{"session_id": …, "user_id": …, "started_at": …, "turns": [
+  {"id": …, "role": "user", "speaker": …, "text": …, "timestamp": …,
+   "gate": {"keep": true, "reason": …, "memory_type": …, "context_dependence": …}}, …]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, tzinfo
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo, TurnLabel, role_of
+from engrain.runtime.errors import InputError
+from engrain.runtime.schema import (
+    AuxiliaryType,
+    ContextDependence,
+    Contract,
+    Identifier,
+    LabelSource,
+    Role,
+    Session,
+    Text,
+    Turn,
+)
+from engrain.runtime.timestamps import parse_timestamp
+
+Row = TypeVar("Row")
+DEFAULT_ROLES: Mapping[str, Role] = {role.value: role for role in Role}
+_MAX_FAULTS_SHOWN = 3
+
+
+class _GateRow(Contract):
+    keep: bool
+    reason: str = ""
+    memory_type: AuxiliaryType | None = None
+    context_dependence: ContextDependence | None = None
+
+
+class _TurnRow(Contract):
+    id: Identifier
+    role: Identifier
+    speaker: str = ""
+    text: Text
+    timestamp: Identifier
+    gate: _GateRow | None = None
+
+
+class _SessionRow(Contract):
+    session_id: Identifier
+    user_id: Identifier
+    started_at: Identifier | None = None
+    turns: tuple[_TurnRow, ...]
+
+
+class JsonlSource:
+    """Sessions from one JSONL file.
+
+    `zone` is for files whose times have no offset; without it such a time is an error. `roles` maps the file's role
+    words to roles. `label_source` says where the file's gate labels come from.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        info: SourceInfo | None = None,
+        zone: tzinfo | None = None,
+        roles: Mapping[str, Role] = DEFAULT_ROLES,
+        label_source: LabelSource = LabelSource.AUTHORED,
+    ) -> None:
+        self.path = path
+        self.info = info or SourceInfo(
+            name=path.stem, licence="as its owner states", citation="", roles=dict(roles), time_zone=_zone_name(zone)
+        )
+        self._zone = zone
+        self._roles = roles
+        self._label_source = label_source
+
+    def sessions(self) -> Iterator[LabelledSession]:
+        """Sessions in file order. Raises `InputError` with file, line and the number of good rows before it."""
+        seen: set[tuple[str, str]] = set()
+
+        def build(value: Any) -> LabelledSession:
+            labelled = self._session(_SessionRow.model_validate(value))
+            _refuse_repeats(labelled.session, seen)
+            return labelled
+
+        return read_rows(self.path, build)
+
+    def _session(self, row: _SessionRow) -> LabelledSession:
+        if not row.turns:
+            raise InputError(f"session '{row.session_id}' has no turns")
+        turns = tuple(self._turn(turn, row.session_id) for turn in row.turns)
+        for before, after in pairwise(turns):
+            if after.timestamp <= before.timestamp:
+                raise InputError(f"turn '{after.id}' is not later than '{before.id}', the turn before it")
+        started_at = parse_timestamp(row.started_at, self._zone) if row.started_at else turns[0].timestamp
+        session = Session(id=row.session_id, started_at=started_at, turns=turns)
+        return LabelledSession(session, row.user_id, dict(self._labels(row, turns)))
+
+    def _turn(self, row: _TurnRow, session_id: str) -> Turn:
+        return Turn(
+            id=row.id,
+            session_id=session_id,
+            role=role_of(row.role, self._roles, f"turn '{row.id}'"),
+            speaker=row.speaker,
+            text=row.text,
+            timestamp=self._moment(row),
+        )
+
+    def _moment(self, row: _TurnRow) -> datetime:
+        try:
+            return parse_timestamp(row.timestamp, self._zone)
+        except InputError as error:
+            raise InputError(f"turn '{row.id}': {error}") from None
+
+    def _labels(self, row: _SessionRow, turns: tuple[Turn, ...]) -> Iterator[tuple[str, TurnLabel]]:
+        for given, turn in zip(row.turns, turns, strict=True):
+            if given.gate is None:
+                continue
+            if turn.role is not Role.USER:
+                raise InputError(f"turn '{turn.id}' has a gate label but is not a user's")
+            yield (
+                turn.id,
+                TurnLabel(
+                    keep=given.gate.keep,
+                    source=self._label_source,
+                    reason=given.gate.reason,
+                    auxiliary_type=given.gate.memory_type,
+                    context_dependence=given.gate.context_dependence,
+                ),
+            )
+
+
+def read_rows(path: Path, build: Callable[[Any], Row]) -> Iterator[Row]:
+    """The rows of a JSONL file, one a line, blank lines skipped, each made by `build` from its JSON value.
+
+    Raises `InputError` with file, line and the number of good rows before it when the file is missing or empty, is
+    not UTF-8, a line is not JSON (the last one cut off, for instance), or `build` refuses its value.
+    """
+    if not path.is_file():
+        raise InputError(f"{path} is missing; give the path of a JSONL file")
+    good = 0
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = build(json.loads(line.decode("utf-8")))
+            except json.JSONDecodeError as error:
+                cut = "" if line.endswith(b"\n") else "; it is the last line and seems cut off"
+                raise _bad_row(path, number, f"not valid JSON ({error}){cut}", good) from None
+            except UnicodeDecodeError as error:
+                raise _bad_row(path, number, f"not valid UTF-8 ({error.reason})", good) from None
+            except ValidationError as error:
+                raise _bad_row(path, number, _faults(error), good) from None
+            except InputError as error:
+                raise _bad_row(path, number, str(error), good) from None
+            good += 1
+            yield row
+    if good == 0:
+        raise InputError(f"{path} has no rows")
+
+
+def _bad_row(path: Path, number: int, fault: str, good: int) -> InputError:
+    rows = "1 row before it is" if good == 1 else f"{good} rows before it are"
+    return InputError(f"{path}, line {number}: {fault}; the {rows} good")
+
+
+def _faults(error: ValidationError) -> str:
+    faults = error.errors()
+    shown = [f"{'.'.join(map(str, fault['loc'])) or 'row'}: {fault['msg']}" for fault in faults[:_MAX_FAULTS_SHOWN]]
+    more = f" (and {len(faults) - len(shown)} more)" if len(faults) > len(shown) else ""
+    return "; ".join(shown) + more
+
+
+def _refuse_repeats(session: Session, seen: set[tuple[str, str]]) -> None:
+    for key in (("session", session.id), *(("turn", turn.id) for turn in session.turns)):
+        if key in seen:
+            raise InputError(f"the {key[0]} id '{key[1]}' was used before; ids must be unique in the file")
+        seen.add(key)
+
+
+def _zone_name(zone: tzinfo | None) -> str:
+    return "stated" if zone is None else str(zone)
