@@ -1,0 +1,192 @@
+"""From an extractor run to a bundle: merged weights that any server loads, the adapter beside them, a model card.
+
+The merge is done in float32 and compared with the adapter on the base: a bundle is refused when their logits differ
+by more than a bound, before casting. What was written is then read back strictly and compared again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from engrain.models.extractor.base import locate_base
+from engrain.models.extractor.config import DType, ExtractorConfig
+from engrain.models.extractor.generation import load_adapter
+from engrain.models.extractor.training import ExtractorRun
+from engrain.models.weights import model_name
+from engrain.runtime.bundle import BundleManifest, file_hash, hash_files, write_manifest
+from engrain.runtime.errors import BundleError, InputError
+from engrain.runtime.extraction.local import ADAPTER_FOLDER
+
+LOGIT_BOUND = 1e-4
+"""Largest logit difference between adapter and merged model, float32, of logits of the order of 10."""
+_PROBES = (
+    '[2026-02-02T09:54:41+00:00, Mon] 1.User: We moved to Porto in March.\n{"memories":[{"source_id":1,"content":"The',
+    "用户喜欢绿茶。 ¿Dónde está la estación? 🙂 keywords, reason, purpose, 2026-05-11",
+)
+
+
+def export_extractor(
+    run: ExtractorRun,
+    out: Path,
+    *,
+    name: str | None = None,
+    merged: bool = True,
+    dtype: DType = "float32",
+    bound: float = LOGIT_BOUND,
+    metrics: Mapping[str, float] | None = None,
+    recipe: Mapping[str, Any] | None = None,
+    licence: str = "",
+) -> Path:
+    """Write the bundle folder `out` and return it; it appears whole or not at all, and never replaces another one.
+
+    `merged` False leaves out the merged weights: a small bundle that needs its base model. `dtype` is what merged
+    weights are cast to, last. `metrics` are added to the run's losses, `recipe` to the settings that the runtime
+    needs. Raises `BundleError` when the merged model, or what was read back, differs from the adapter model by more
+    than `bound`, and `InputError` when `out` exists or the base is no longer the one that was tuned.
+    """
+    if out.exists():
+        raise InputError(f"{out} exists already; remove it or name another folder")
+    config = run.config
+    _check_base(run)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    part = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    try:
+        tokenizer = _write_weights(config, run.adapter, part, merged=merged, dtype=dtype, bound=bound)
+        tokenizer.save_pretrained(part)
+        shutil.copytree(run.adapter, part / ADAPTER_FOLDER, ignore=shutil.ignore_patterns("*token*", "*.jinja", "*.md"))
+        identity = name or f"{model_name(config.model.base)}-extractor-{run.data_fingerprint[:8]}-{run.seed}"
+        manifest = _manifest(run, identity, dtype, metrics or {}, recipe or {}, licence)
+        (part / "README.md").write_text(_card(manifest, run, merged=merged), encoding="utf-8")
+        manifest = manifest.model_copy(
+            update={"files": hash_files(part), "tokenizer_hash": file_hash(part / "tokenizer.json")}
+        )
+        write_manifest(part, manifest)
+        part.chmod(0o755)  # mkdtemp keeps others out.
+        part.rename(out)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return out
+
+
+def _check_base(run: ExtractorRun) -> None:
+    base = run.config.model.base
+    if locate_base(base).weights_hash != run.base_hash:
+        raise InputError(f"{base} has other weights than when {run.folder} was trained; restore them or retrain")
+
+
+def _write_weights(
+    config: ExtractorConfig, adapter: Path, folder: Path, *, merged: bool, dtype: DType, bound: float
+) -> Any:
+    """Merge, compare, cast, save, read back, compare; returns the tokenizer."""
+    tuned, tokenizer = load_adapter(config, adapter)
+    expected = _logits(tuned, tokenizer)
+    model = tuned.merge_and_unload(safe_merge=True).eval()
+    _require_close(_logits(model, tokenizer), expected, bound, "the merged model")
+    if merged:
+        exact = {key: value.to(getattr(torch, dtype)) for key, value in model.state_dict().items()}
+        model.to(getattr(torch, dtype)).save_pretrained(folder)
+        _read_back(folder, exact)
+    return tokenizer
+
+
+def _read_back(folder: Path, expected: Mapping[str, Tensor]) -> None:
+    """Load what was written, strictly: no key missing, none unexpected, every weight as it was."""
+    from transformers import AutoModelForCausalLM
+
+    load: Any = AutoModelForCausalLM.from_pretrained
+    model, report = load(folder, dtype="auto", use_safetensors=True, output_loading_info=True)
+    problems = {kind: keys for kind, keys in report.items() if keys}
+    if problems:
+        raise BundleError(f"the exported weights do not load strictly: {problems}")
+    found = model.state_dict()
+    changed = [key for key, value in expected.items() if key not in found or not torch.equal(found[key], value)]
+    if changed:
+        raise BundleError(f"{len(changed)} exported weights read back differently, first {changed[0]}")
+
+
+def _logits(model: Any, tokenizer: Any) -> list[Tensor]:
+    """Logits of the probe texts, each 1 x T x V."""
+    texts = [tokenizer.encode(text, add_special_tokens=False) for text in _PROBES]
+    with torch.inference_mode():
+        return [model(input_ids=torch.tensor([ids])).logits for ids in texts]
+
+
+def _require_close(found: list[Tensor], expected: list[Tensor], bound: float, what: str) -> None:
+    difference = max(float((left - right).abs().max()) for left, right in zip(found, expected, strict=True))
+    if not difference <= bound:
+        raise BundleError(
+            f"{what} differs from the adapter model by {difference:.2g} in its logits, more than {bound:.2g}; "
+            "the merge is not to be trusted: check that the base model is the one that was tuned, in float32"
+        )
+
+
+def _manifest(
+    run: ExtractorRun,
+    name: str,
+    dtype: DType,
+    metrics: Mapping[str, float],
+    recipe: Mapping[str, Any],
+    licence: str,
+) -> BundleManifest:
+    config = run.config
+    needed = {
+        "prompt": config.model.prompt,
+        "prompt_hash": run.prompt_hash,
+        "thinking": config.model.thinking,
+        "style": config.window.style.value,
+        "window_size": config.window.size,
+        "window_overlap": config.window.overlap,
+        "max_new_tokens": config.decoding.max_new_tokens,
+        "batch_size": config.decoding.batch_size,
+        "dtype": dtype,
+    }
+    return BundleManifest(
+        kind="extractor",
+        name=name,
+        base_model=config.model.base,
+        base_hash=run.base_hash,
+        files={},
+        tokenizer_hash="",
+        template_hash=run.template_hash,
+        max_length=config.model.max_length,
+        metrics={**run.metrics, **metrics},
+        data_fingerprint=run.data_fingerprint,
+        recipe={**recipe, "training": config.model_dump(mode="json"), "seed": run.seed, **needed},
+        licence=licence,
+    )
+
+
+def _card(manifest: BundleManifest, run: ExtractorRun, *, merged: bool) -> str:
+    """The model card, in Markdown."""
+    config, best = run.config, run.best_step
+    rows = "\n".join(f"| {name} | {value:.4g} |" for name, value in sorted(manifest.metrics.items()))
+    weights = "merged float weights, and the adapter in `adapter/`" if merged else "the adapter in `adapter/` only"
+    licence = f"license: {manifest.licence.lower()}\n" if manifest.licence else ""
+    return f"""---
+{licence}base_model: {manifest.base_model}
+pipeline_tag: text-generation
+---
+# {manifest.name}
+Writes dimensional memory records (DimMem section 3.1) from a window of dialogue, as JSON. Holds {weights}.
+
+- Base: {manifest.base_model}, weights {manifest.base_hash[:16]}
+- Windows: {config.window.style.value}, {config.window.size} messages, {config.window.overlap} of them context only
+- Prompt: `{config.model.prompt}`, {run.prompt_hash[:16]}; thinking {"on" if config.model.thinking else "off"}
+- Tuning: LoRA rank {config.lora.rank}, alpha {config.lora.alpha}; {run.train_examples} windows, best of {run.steps} \
+steps at step {best}; {len(run.too_long)} examples were too long and left out; seed {run.seed}
+
+| measure | value |
+|---|---|
+{rows}
+
+Load it with `engrain.runtime.extraction.local.load_extractor(folder)`, or serve the folder with any server that reads
+safetensors and send it the prompts of `engrain.runtime.extraction.prompts`. Records are what a model wrote: they can
+be wrong, and every one names the message it came from.
+"""

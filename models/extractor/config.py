@@ -1,0 +1,100 @@
+"""Settings of the extractor: base model, windows, LoRA, optimisation, decoding.
+
+DimMem tunes Qwen3-4B (section 3.5) on windows of 15/3 or 25/5 messages (3.2) and decodes greedily with at most 16,384
+tokens. It did not publish its training hyper-parameters: those defaults are common practice for LoRA, not the paper's.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from engrain.runtime.schema import Contract, WindowStyle
+
+DType = Literal["float32", "bfloat16"]
+
+
+class ExtractorModelConfig(Contract):
+    """The base model and how it is asked."""
+
+    base: str = Field(default="Qwen/Qwen3-4B", description="Causal LM: hub name, folder, or package:<distribution>.")
+    prompt: str = Field(default="full", description="Extraction prompt: full, or compact for small tuned models.")
+    thinking: bool = Field(default=False, description="Let a template that knows thinking use it (the paper: off).")
+    max_length: int = Field(
+        default=4096, ge=64, le=131_072, description="Tokens of prompt and answer; longer examples are left out."
+    )
+    attention: Literal["sdpa", "eager"] = Field(default="sdpa", description="Attention implementation.")
+    dtype: DType = Field(default="float32", description="Type of the frozen base weights; LoRA's are float32.")
+    gradient_checkpointing: bool = Field(
+        default=False, description="Recompute activations backwards: less memory, about a third more time."
+    )
+
+
+class ExtractorWindowConfig(Contract):
+    """How dialogues are cut for this extractor, in training and at run time (DimMem section 3.2)."""
+
+    style: WindowStyle = Field(
+        default=WindowStyle.LONGMEMEVAL, description="longmemeval: user messages only; locomo: every speaker."
+    )
+    size: int = Field(default=15, ge=1, le=500, description="Messages of a window.")
+    overlap: int = Field(default=3, ge=0, le=499, description="First messages of a window that are context only.")
+
+    @model_validator(mode="after")
+    def _overlap_below_size(self) -> Self:
+        if self.overlap >= self.size:
+            raise ValueError(f"overlap {self.overlap} must be below size {self.size}")
+        return self
+
+
+class LoraSettings(Contract):
+    """Low-rank adaptation: W x + (alpha / rank) B A x, with W frozen."""
+
+    rank: int = Field(default=16, ge=1, le=1024, description="Rank r of B A.")
+    alpha: int = Field(default=32, ge=1, le=4096, description="Scale: alpha / r, or alpha / sqrt(r) with rslora.")
+    dropout: float = Field(default=0.05, ge=0.0, lt=1.0, description="Dropout on the input of A.")
+    targets: Literal["all-linear"] | tuple[str, ...] = Field(
+        default="all-linear", description="Names of the adapted linear layers; all-linear is every one but the head."
+    )
+    layers: int | None = Field(
+        default=None, ge=1, description="Adapt only this many blocks, those nearest the output; empty is all."
+    )
+    rslora: bool = Field(default=False, description="Rank-stabilised scale.")
+    dora: bool = Field(default=False, description="Weight-decomposed LoRA: direction and magnitude apart.")
+
+
+class ExtractorTrainingConfig(Contract):
+    """The optimisation."""
+
+    learning_rate: float = Field(default=2e-4, gt=0.0, le=1.0, description="AdamW's peak learning rate.")
+    weight_decay: float = Field(default=0.0, ge=0.0, le=1.0, description="AdamW.")
+    warmup_ratio: float = Field(default=0.03, ge=0.0, le=1.0, description="Share of all steps with rising rate.")
+    schedule: Literal["linear", "cosine"] = Field(default="linear", description="Decay to zero after the warm-up.")
+    batch_size: int = Field(default=1, ge=1, le=4096, description="Examples of one forward pass.")
+    accumulate: int = Field(default=8, ge=1, le=1024, description="Forward passes of one optimiser step.")
+    epochs: int = Field(default=3, ge=1, le=1000, description="Passes over the training set.")
+    max_steps: int | None = Field(default=None, ge=1, description="Most optimiser steps; empty is all of the epochs.")
+    evaluate_every: int = Field(default=50, ge=1, description="Optimiser steps between evaluations; the last step too.")
+    gradient_clip: float = Field(default=1.0, ge=0.0, description="Largest gradient norm; 0 is off.")
+    bucket_steps: int = Field(default=8, ge=1, description="Steps whose examples are sorted by length together.")
+    eval_batch_size: int = Field(default=4, ge=1, le=4096, description="Examples of one evaluation pass.")
+    precision: Literal["32-true", "bf16-mixed"] = Field(default="32-true", description="Lightning precision.")
+    accelerator: Literal["auto", "cpu", "gpu"] = Field(default="auto", description="Lightning accelerator.")
+
+
+class ExtractorDecodingConfig(Contract):
+    """How answers are generated; greedy, as temperature 0 in the paper."""
+
+    max_new_tokens: int = Field(default=16_384, ge=1, le=131_072, description="Most tokens of one answer.")
+    batch_size: int = Field(default=8, ge=1, le=1024, description="Windows that are generated together.")
+    dtype: DType = Field(default="float32", description="Type of the weights while generating.")
+
+
+class ExtractorConfig(Contract):
+    """A whole extractor run but for its data and seed."""
+
+    model: ExtractorModelConfig = Field(default_factory=ExtractorModelConfig, description="Base model and prompt.")
+    window: ExtractorWindowConfig = Field(default_factory=ExtractorWindowConfig, description="Cutting of dialogues.")
+    lora: LoraSettings = Field(default_factory=LoraSettings, description="Low-rank adaptation.")
+    training: ExtractorTrainingConfig = Field(default_factory=ExtractorTrainingConfig, description="Optimisation.")
+    decoding: ExtractorDecodingConfig = Field(default_factory=ExtractorDecodingConfig, description="Generation.")

@@ -1,0 +1,272 @@
+"""Train an extractor: data checks, one deterministic Lightning run, resume, and the tuned adapter as a folder."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytorch_lightning as pl
+import torch
+from pydantic import Field, ValidationError
+
+from engrain.models.extractor.base import BaseModel, load_model, load_tokenizer, locate_base
+from engrain.models.extractor.batches import ExtractorData
+from engrain.models.extractor.checkpointing import BEST, LAST, Evaluation, Progress, RunCheckpoints
+from engrain.models.extractor.config import ExtractorConfig
+from engrain.models.extractor.data import check_splits, data_fingerprint, encode_examples
+from engrain.models.extractor.module import CHECKPOINT_KEY, ExtractorModule, add_lora, trainable_parameters
+from engrain.runtime.bundle import text_hash
+from engrain.runtime.errors import InputError, TrainingError
+from engrain.runtime.extraction.prompts import PROMPT_HASH
+from engrain.runtime.extraction.render import chat_template_hash
+from engrain.runtime.schema import Contract, ExtractionExample
+
+ADAPTER, RUN_FILE = "adapter", "run.json"
+Resume = Path | Literal["auto"] | None
+
+
+class ExtractorRun(Contract):
+    """What a run produced; also the content of `run.json` in its folder."""
+
+    folder: Path = Field(description="Run folder: best.ckpt, last.ckpt, adapter/ (peft, with tokenizer), run.json.")
+    config: ExtractorConfig = Field(description="The settings of the run.")
+    history: tuple[Evaluation, ...] = Field(description="Every evaluation, in order.")
+    best_step: int = Field(description="Optimiser steps of the checkpoint whose weights are the adapter.")
+    steps: int = Field(description="Optimiser steps done.")
+    seconds: float = Field(description="Wall time of this call, loading included.")
+    trainable_parameters: int = Field(description="Numbers that were trained.")
+    train_examples: int = Field(description="Windows that were learned from.")
+    validation_examples: int = Field(description="Windows of the validation loss.")
+    too_long: tuple[str, ...] = Field(description="Examples left out: longer than max_length. In neither count.")
+    padding_share: float = Field(description="Share of training positions that were padding.")
+    base_hash: str = Field(description="SHA-256 of the base weights.")
+    prompt_hash: str = Field(description="Hash of the extraction prompt.")
+    template_hash: str = Field(description="Hash of the chat template and how it is applied.")
+    data_fingerprint: str = Field(description="Hash of all examples of both splits.")
+    seed: int = Field(description="Seed of order, dropout and initialisation.")
+
+    @property
+    def adapter(self) -> Path:
+        """The peft folder of the best weights."""
+        return self.folder / ADAPTER
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Losses of the best evaluation, in nats per target token."""
+        best = min(self.history, key=lambda entry: (entry.loss, entry.step))
+        return {"validation_loss": best.loss, "train_loss": best.train_loss}
+
+
+def train_extractor(
+    config: ExtractorConfig,
+    train: Sequence[ExtractionExample],
+    validation: Sequence[ExtractionExample],
+    out_dir: Path,
+    *,
+    seed: int,
+    resume: Resume = None,
+    progress: Progress | None = None,
+) -> ExtractorRun:
+    """Tune the base model with LoRA (DimMem section 3.5) and leave the best adapter in `out_dir/adapter`.
+
+    The same seed, data and machine give the same weights, and a resumed run equals an uninterrupted one, bit for bit
+    on the CPU. `resume` is a checkpoint, or "auto" for `out_dir/last.ckpt` when it exists. `progress` is called with
+    (optimiser steps done, planned). Raises `InputError` before the first step for data or a base that cannot work,
+    and `TrainingError` when training stops; its text says how to resume.
+    """
+    started = time.monotonic()
+    check_splits(train, validation)
+    checkpoint = _checkpoint_to_resume(out_dir, resume)
+    pl.seed_everything(seed, verbose=False)
+    base = locate_base(config.model.base)
+    tokenizer = load_tokenizer(base)
+    encoded = [
+        encode_examples(tokenizer, part, config.model, name)
+        for part, name in ((train, "training"), (validation, "validation"))
+    ]
+    data = ExtractorData(encoded[0], encoded[1], config.training, pad_id=tokenizer.pad_token_id, seed=seed)
+    facts = _facts(config, base, tokenizer, data_fingerprint(train, validation), seed)
+    module = _module(config, base, tokenizer, data, facts)
+    callback = RunCheckpoints(out_dir, accumulate=config.training.accumulate, progress=progress)
+    out_dir.mkdir(parents=True, exist_ok=True)
+    if checkpoint is None or not _finished(checkpoint, module, callback):
+        _fit(config, module, data, callback, checkpoint)
+    _save_adapter(out_dir, module, tokenizer)
+    run = _result(out_dir, config, module, data, callback, facts, seed, time.monotonic() - started)
+    (out_dir / RUN_FILE).write_text(run.model_dump_json(indent=2), encoding="utf-8")
+    return run
+
+
+def load_run(folder: Path) -> ExtractorRun:
+    """Read `run.json` of a finished run, wherever its folder was moved to."""
+    path = folder / RUN_FILE
+    try:
+        run = ExtractorRun.model_validate_json(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{folder} holds no finished extractor run ({RUN_FILE} is missing); train one first") from None
+    except (OSError, ValidationError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    return run.model_copy(update={"folder": folder})
+
+
+def _facts(config: ExtractorConfig, base: BaseModel, tokenizer: Any, fingerprint: str, seed: int) -> dict[str, str]:
+    facts = {
+        "base_hash": base.weights_hash,
+        "prompt_hash": PROMPT_HASH[config.model.prompt],
+        "template_hash": chat_template_hash(tokenizer, thinking=config.model.thinking),
+        "data_fingerprint": fingerprint,
+    }
+    return {**facts, "run": text_hash(config.model_dump_json(), str(seed), *facts.values())}
+
+
+def _module(
+    config: ExtractorConfig, base: BaseModel, tokenizer: Any, data: ExtractorData, facts: dict[str, str]
+) -> ExtractorModule:
+    model = load_model(base, tokenizer, dtype=config.model.dtype, attention=config.model.attention)
+    # Where the base is found differs between machines; its name is what the adapter should remember.
+    model = add_lora(model, config.lora)
+    model.peft_config["default"].base_model_name_or_path = base.name
+    return ExtractorModule(model, config, steps=data.steps, names=data.planned.names, facts=facts)
+
+
+def _fit(
+    config: ExtractorConfig,
+    module: ExtractorModule,
+    data: ExtractorData,
+    callback: RunCheckpoints,
+    checkpoint: Path | None,
+) -> None:
+    training = config.training
+    trainer = pl.Trainer(
+        accelerator=training.accelerator,
+        devices=1,
+        precision=training.precision,
+        # The plan holds every pass, so that one position describes how far a run is.
+        max_epochs=1,
+        accumulate_grad_batches=training.accumulate,
+        gradient_clip_val=training.gradient_clip or None,
+        val_check_interval=min(training.evaluate_every, data.steps) * training.accumulate,
+        check_val_every_n_epoch=None,
+        num_sanity_val_steps=0,
+        callbacks=[callback],
+        deterministic=True,
+        use_distributed_sampler=False,
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    with warnings.catch_warnings(), _interruptible():
+        # Lightning advises worker processes; the batches are in memory already.
+        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+        try:
+            trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True if checkpoint else None)
+        except (KeyboardInterrupt, SystemExit) as stop:
+            raise TrainingError(
+                f"training was interrupted at step {trainer.global_step}. {_way_on(callback)}"
+            ) from stop
+        except (TrainingError, OSError) as error:
+            raise TrainingError(f"{error}. {_way_on(callback)}") from error
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Lightning ignores Ctrl-C for good once it saw one; the caller's handling is put back."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread() and before is not None:
+            signal.signal(signal.SIGINT, before)
+
+
+def _way_on(callback: RunCheckpoints) -> str:
+    last = callback.folder / LAST
+    if not last.is_file():
+        return "No checkpoint was written yet; start the run again"
+    return f"The last good checkpoint is {last} (step {callback.saved_step}); continue with resume=auto"
+
+
+def _checkpoint_to_resume(out_dir: Path, resume: Resume) -> Path | None:
+    last = out_dir / LAST
+    if resume is None:
+        if last.exists():
+            raise InputError(f"{out_dir} already holds a run; write resume=auto to continue it, or name another folder")
+        return None
+    if resume == "auto":
+        return last if last.is_file() else None
+    if not resume.is_file():
+        raise InputError(f"the checkpoint {resume} does not exist; resume=auto takes the last one of the run folder")
+    return resume
+
+
+def _finished(checkpoint: Path, module: ExtractorModule, callback: RunCheckpoints) -> bool:
+    """Check that the checkpoint belongs to this very run; true when that run is finished already."""
+    try:
+        content = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
+        saved = content[CHECKPOINT_KEY]["facts"]["run"]
+        state = content["callbacks"][callback.state_key]
+    except Exception as error:
+        raise InputError(f"{checkpoint} is not a resumable extractor checkpoint ({error}); use {LAST}") from error
+    if saved != module.facts["run"]:
+        raise InputError(f"{checkpoint} belongs to other settings, data, base or seed; resume needs all unchanged")
+    done = bool(state["history"]) and state["history"][-1]["step"] >= module.steps
+    if done:
+        callback.load_state_dict(state)
+    return done
+
+
+def _save_adapter(out_dir: Path, module: ExtractorModule, tokenizer: Any) -> None:
+    """Write the best weights as a peft folder with the tokenizer; it appears whole or not at all."""
+    content = torch.load(out_dir / BEST, map_location="cpu", weights_only=True, mmap=True)
+    module.on_load_checkpoint(content)
+    trained = dict(module.named_parameters())
+    with torch.no_grad():
+        for name, weight in content["state_dict"].items():
+            trained[name].copy_(weight)
+    part, target = out_dir / f"{ADAPTER}.part", out_dir / ADAPTER
+    shutil.rmtree(part, ignore_errors=True)
+    module.model.save_pretrained(part, safe_serialization=True)
+    tokenizer.save_pretrained(part)
+    shutil.rmtree(target, ignore_errors=True)
+    part.rename(target)
+
+
+def _result(
+    out_dir: Path,
+    config: ExtractorConfig,
+    module: ExtractorModule,
+    data: ExtractorData,
+    callback: RunCheckpoints,
+    facts: dict[str, str],
+    seed: int,
+    seconds: float,
+) -> ExtractorRun:
+    best = callback.best
+    if best is None:
+        raise TrainingError(f"the run in {out_dir} ended without an evaluation; look at its settings")
+    return ExtractorRun(
+        folder=out_dir,
+        config=config,
+        history=tuple(callback.history),
+        best_step=best.step,
+        steps=callback.history[-1].step,
+        seconds=seconds,
+        trainable_parameters=trainable_parameters(module),
+        train_examples=len(data.train.examples),
+        validation_examples=len(data.validation.examples),
+        too_long=(*data.train.too_long, *data.validation.too_long),
+        padding_share=data.padding_share(),
+        base_hash=facts["base_hash"],
+        prompt_hash=facts["prompt_hash"],
+        template_hash=facts["template_hash"],
+        data_fingerprint=facts["data_fingerprint"],
+        seed=seed,
+    )

@@ -1,0 +1,238 @@
+"""The extractor in this process: a bundle's causal LM through transformers, batched and greedy.
+
+The bundle holds a merged model, or an adapter whose base is found elsewhere. An adapter is merged in float32 before
+anything is cast, and only into the very base that it was tuned on (its hash is in the bundle).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from engrain.runtime.bundle import BundleManifest, file_hash, load_bundle, text_hash
+from engrain.runtime.errors import BundleError, InputError
+from engrain.runtime.extraction.extractor import Completion, DimensionalExtractor, FinishReason
+from engrain.runtime.extraction.prompts import PROMPT_HASH
+from engrain.runtime.extraction.render import chat_template_hash, render_prompt
+from engrain.runtime.schema import WindowStyle
+
+DType = Literal["float32", "bfloat16"]
+ADAPTER_FOLDER = "adapter"
+
+
+class LocalGenerator:
+    """Answers conversations with a transformers model.
+
+    Windows of similar length are generated together, padded on the left; each answer ends at eos or after
+    `max_new_tokens`. `thinking` must be as in training. The model is used where it is: move it to a device before.
+    """
+
+    def __init__(
+        self, model: Any, tokenizer: Any, *, max_new_tokens: int, batch_size: int = 8, thinking: bool = False
+    ) -> None:
+        if tokenizer.pad_token_id is None or tokenizer.pad_token_id == tokenizer.eos_token_id:
+            raise InputError("the tokenizer needs a padding token other than eos; export the bundle with Engrain")
+        self.model, self.tokenizer = model, tokenizer
+        self.max_new_tokens, self.batch_size, self.thinking = max_new_tokens, batch_size, thinking
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        *,
+        base: str | Path | None = None,
+        device: str | None = None,
+        dtype: DType | None = None,
+        batch_size: int | None = None,
+        max_new_tokens: int | None = None,
+    ) -> LocalGenerator:
+        """Load a bundle of kind `extractor`, verified. Settings that are not given are the bundle's own.
+
+        `base` is the folder or hub name of an adapter's base model, where the one in the manifest is not to be found
+        on this machine. `device` is torch's, the GPU when there is one by default. Raises `BundleError` for a bundle
+        that was altered or does not fit its base, `InputError` when torch or transformers is missing.
+        """
+        folder, manifest = load_bundle(folder, "extractor")
+        return cls._from(folder, manifest, base, device, dtype, batch_size, max_new_tokens)
+
+    @classmethod
+    def _from(
+        cls,
+        folder: Path,
+        manifest: BundleManifest,
+        base: str | Path | None,
+        device: str | None,
+        dtype: DType | None,
+        batch_size: int | None,
+        max_new_tokens: int | None,
+    ) -> LocalGenerator:
+        torch, transformers = _import_local()
+        recipe = manifest.recipe
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        thinking = bool(recipe.get("thinking", False))
+        if chat_template_hash(tokenizer, thinking=thinking) != manifest.template_hash:
+            raise BundleError(f"{folder}: its chat template is not the one it was tuned with; export the bundle again")
+        if (folder / "model.safetensors").exists() or (folder / "model.safetensors.index.json").exists():
+            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
+        else:
+            model = _merged(folder, manifest, base, len(tokenizer))
+        model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        model = model.to(getattr(torch, dtype or recipe.get("dtype", "float32"))).eval()
+        return cls(
+            model,
+            tokenizer,
+            max_new_tokens=max_new_tokens or int(recipe.get("max_new_tokens", manifest.max_length)),
+            batch_size=batch_size or int(recipe.get("batch_size", 8)),
+            thinking=thinking,
+        )
+
+    def generate(self, conversations: Sequence[list[dict[str, str]]]) -> list[Completion]:
+        """One completion a conversation, in order. A prompt that leaves no room for an answer is an `error`."""
+        prompts = [self._encode(messages) for messages in conversations]
+        answers: dict[int, Completion] = {}
+        room = int(getattr(self.model.config, "max_position_embeddings", 0) or 1 << 30)
+        for index, ids in enumerate(prompts):
+            if len(ids) >= room:
+                answers[index] = Completion("", "error", f"the prompt has {len(ids)} tokens, the model reads {room}")
+        order = sorted((index for index in range(len(prompts)) if index not in answers), key=lambda i: len(prompts[i]))
+        for start in range(0, len(order), self.batch_size):
+            rows = order[start : start + self.batch_size]
+            limit = min(self.max_new_tokens, room - len(prompts[rows[-1]]))
+            answers.update(zip(rows, self._answer([prompts[row] for row in rows], limit), strict=True))
+        return [answers[index] for index in range(len(prompts))]
+
+    def _encode(self, messages: list[dict[str, str]]) -> list[int]:
+        text = render_prompt(self.tokenizer, messages, thinking=self.thinking)
+        ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
+        return ids
+
+    def _answer(self, prompts: list[list[int]], limit: int) -> list[Completion]:
+        import torch
+
+        pad, eos = self.tokenizer.pad_token_id, self.tokenizer.eos_token_id
+        width = max(map(len, prompts))
+        ids = torch.tensor([[pad] * (width - len(row)) + row for row in prompts], device=self.model.device)
+        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts], device=self.model.device)
+        with _evaluating(self.model), torch.inference_mode():
+            output = self.model.generate(
+                input_ids=ids,
+                attention_mask=mask,
+                do_sample=False,
+                num_beams=1,
+                max_new_tokens=limit,
+                pad_token_id=pad,
+                eos_token_id=eos,
+                # A model's own sampling settings mean nothing here, and would only be warned about.
+                temperature=None,
+                top_p=None,
+                top_k=None,
+            )
+        return [self._completion(row[width:].tolist()) for row in output]
+
+    def _completion(self, ids: list[int]) -> Completion:
+        eos = self.tokenizer.eos_token_id
+        ended = eos in ids
+        reason: FinishReason = "stop" if ended else "length"
+        text = self.tokenizer.decode(
+            ids[: ids.index(eos)] if ended else ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return Completion(text, reason)
+
+
+def load_extractor(
+    folder: str | Path,
+    *,
+    base: str | Path | None = None,
+    device: str | None = None,
+    dtype: DType | None = None,
+    batch_size: int | None = None,
+    max_new_tokens: int | None = None,
+) -> DimensionalExtractor:
+    """The extractor of a bundle, with the prompt, style and window that it was tuned on.
+
+    Arguments and errors as `LocalGenerator.load`; also a `BundleError` when this Engrain words the prompt otherwise
+    than the one that tuned the model.
+    """
+    folder, manifest = load_bundle(folder, "extractor")
+    recipe = manifest.recipe
+    prompt = str(recipe["prompt"])
+    if PROMPT_HASH.get(prompt) != recipe["prompt_hash"]:
+        raise BundleError(f"{folder} was tuned under another wording of the prompt '{prompt}'; tune it again")
+    generator = LocalGenerator._from(folder, manifest, base, device, dtype, batch_size, max_new_tokens)
+    return DimensionalExtractor(
+        generator,
+        WindowStyle(recipe["style"]),
+        prompt,
+        manifest.name,
+        size=int(recipe["window_size"]),
+        overlap=int(recipe["window_overlap"]),
+    )
+
+
+def _merged(folder: Path, manifest: BundleManifest, base: str | Path | None, vocabulary: int) -> Any:
+    """An adapter merged into its base, in float32."""
+    torch, transformers = _import_local()
+    name = str(base or manifest.base_model)
+    if name.startswith("package:"):
+        raise InputError(
+            f"{folder} holds an adapter for {name}; give base=<folder of that model>, or export a merged bundle"
+        )
+    source = _base_folder(name)
+    found = folder_weights_hash(source)
+    if found != manifest.base_hash:
+        raise BundleError(f"{folder} was tuned on other weights than {name}; give base=<the model it was tuned on>")
+    try:
+        from peft import PeftModel
+    except ImportError:
+        raise InputError("an adapter bundle needs peft; run `pip install engrain[local]`") from None
+    model = transformers.AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, use_safetensors=True)
+    if vocabulary > model.get_input_embeddings().weight.shape[0]:
+        model.resize_token_embeddings(vocabulary, mean_resizing=False)
+    merged: Any = PeftModel.from_pretrained(model, folder / ADAPTER_FOLDER)
+    return merged.merge_and_unload(safe_merge=True)
+
+
+def folder_weights_hash(folder: Path) -> str:
+    """SHA-256 of the one safetensors file of a folder, or of all of them by name when they are sharded."""
+    files = sorted(folder.glob("*.safetensors"))
+    if not files:
+        raise InputError(f"{folder} holds no safetensors weights")
+    if len(files) == 1:
+        return file_hash(files[0])
+    return text_hash(*(part for path in files for part in (path.name, file_hash(path))))
+
+
+def _base_folder(name: str) -> Path:
+    if Path(name).is_dir():
+        return Path(name)
+    from transformers.utils.hub import cached_file
+
+    for known in ("model.safetensors", "model.safetensors.index.json"):
+        found = cached_file(name, known, _raise_exceptions_for_missing_entries=False)
+        if found is not None:
+            return Path(found).parent
+    raise InputError(f"{name} is neither a folder nor a model with safetensors weights; give base=<folder>")
+
+
+@contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    """Evaluation mode for as long as it lasts: dropout would make the answers random."""
+    training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(training)
+
+
+def _import_local() -> tuple[Any, Any]:
+    try:
+        import torch
+        import transformers
+    except ImportError:
+        raise InputError(
+            "a local extractor needs torch and transformers; run `pip install engrain[local]`, or use an endpoint"
+        ) from None
+    return torch, transformers
