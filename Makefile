@@ -27,7 +27,7 @@ test-full: $(VENV)/.test $(VENV)/.data check
 check: $(VENV)/.test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
-	$(PY) -m mypy recipes data_builders models runtime
+	$(PY) -m mypy -p engrain
 	$(VENV)/bin/lint-imports
 
 format: $(VENV)/.test

@@ -6,7 +6,6 @@ import sys
 import traceback
 from typing import Annotated
 
-import click
 import typer
 
 from engrain.recipes import console
@@ -120,11 +119,11 @@ def plan(recipe: RecipeName, overrides: Overrides = None, json: JsonFlag = False
 @app.command()
 def doctor(
     store: Annotated[str | None, typer.Option(help="Also check this memory file.")] = None, json: JsonFlag = False
-) -> int:
+) -> None:
     """Check this installation: versions, extras, weights, devices, disk; with --store, a memory file's consistency."""
     from engrain.recipes import doctor as verb
 
-    return verb.command(store, json)
+    raise typer.Exit(verb.command(store, json))
 
 
 def main() -> None:
@@ -137,11 +136,11 @@ def main() -> None:
 def run(arguments: list[str], *, debug: bool = False) -> int:
     """Run one command line and return its exit code."""
     try:
-        result = app(args=arguments, prog_name="engrain", standalone_mode=False)
-    except click.exceptions.ClickException as error:
-        error.show()
-        return 2
-    except (KeyboardInterrupt, click.exceptions.Abort):
+        app(args=arguments, prog_name="engrain")
+    except SystemExit as stop:
+        # How typer ends, also after it has shown a usage error of its own.
+        return stop.code if isinstance(stop.code, int) else 0
+    except KeyboardInterrupt:
         console.err.print("interrupted; what was finished before is kept")
         return 1
     except EngrainError as error:
@@ -151,7 +150,7 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
     except Exception as error:
         message = f"unexpected {type(error).__name__}: {error}\nthis is a fault of Engrain; --debug shows where"
         return _report(error, message, 1, debug)
-    return result if isinstance(result, int) else 0
+    return 0
 
 
 def _report(error: BaseException, message: str, code: int, debug: bool) -> int:

@@ -14,6 +14,9 @@ from rich.table import Table
 
 ProgressCallback = Callable[[int, int], None]
 
+# Below this, three decimals would hide the value.
+SMALL = 0.01
+
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -39,14 +42,20 @@ def show_fields(title: str, fields: Mapping[str, object]) -> None:
     show_table(title, ("", ""), list(fields.items()))
 
 
-def cell(value: object) -> str:
-    """Text of a table cell, with rich's markup neutralised."""
+def plain(value: object) -> str:
+    """Text of a value: `-` for nothing, yes or no, floats with three decimals, or three digits when small."""
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    text = f"{value:.3f}" if isinstance(value, float) else str(value)
-    return text.replace("[", "\\[")
+    if isinstance(value, float):
+        return f"{value:.3g}" if 0 < abs(value) < SMALL else f"{value:.3f}"
+    return str(value)
+
+
+def cell(value: object) -> str:
+    """Text of a table cell, with rich's markup neutralised."""
+    return plain(value).replace("[", "\\[")
 
 
 def say(message: str) -> None:

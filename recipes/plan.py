@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from math import ceil
 from typing import Any
@@ -12,18 +13,18 @@ from engrain.data_builders.gate_corpus import shipped_gate_corpus
 from engrain.data_builders.shipped import load_shipped
 from engrain.recipes import console
 from engrain.recipes.architecture import Architecture, find_architecture
-from engrain.recipes.config import ExtractorRecipe, GateRecipe, MemoraData, Recipe, ShippedData
+from engrain.recipes.config import ExtractorRecipe, GateRecipe, MemoraData, QuickstartRecipe, Recipe, ShippedData
 from engrain.recipes.loading import load_recipe, recipe_hash
 from engrain.recipes.memory_estimate import estimate
-from engrain.runtime.bundle import MANIFEST
+from engrain.recipes.train_extractor import EVALUATION_FILE
+from engrain.recipes.train_gate import RUN_FILE
 from engrain.runtime.schema import Split
 
 # Memora has ten personas in every split (SLICE-Mem A.1).
 MEMORA_PERSONAS = 10
-GATE_FILES = (MANIFEST, "README.md", "model.onnx", "model.safetensors", "tokenizer.json")
 
 
-def command(source: str, overrides: list[str] | tuple[()], as_json: bool) -> None:
+def command(source: str, overrides: Sequence[str], as_json: bool) -> None:
     """`engrain plan`: print the plan of a recipe."""
     recipe = load_recipe(source, overrides)
     document = plan(recipe)
@@ -41,13 +42,14 @@ def command(source: str, overrides: list[str] | tuple[()], as_json: bool) -> Non
 
 def plan(recipe: Recipe) -> dict[str, Any]:
     """The plan as plain data: one entry of `runs` a training run, and the hash of the resolved recipe."""
-    parts = [recipe] if isinstance(recipe, GateRecipe | ExtractorRecipe) else [recipe.gate, recipe.extractor]
+    parts: list[GateRecipe | ExtractorRecipe] = (
+        [recipe.gate, recipe.extractor] if isinstance(recipe, QuickstartRecipe) else [recipe]
+    )
     return {"recipe_hash": recipe_hash(recipe), "runs": [_plan_run(part) for part in parts]}
 
 
 def _plan_run(recipe: GateRecipe | ExtractorRecipe) -> dict[str, Any]:
     architecture = find_architecture(recipe.model.base)
-    is_gate = isinstance(recipe, GateRecipe)
     return {
         "recipe": recipe.recipe,
         "name": recipe.name,
@@ -55,7 +57,7 @@ def _plan_run(recipe: GateRecipe | ExtractorRecipe) -> dict[str, Any]:
         "steps": _gate_steps(recipe) if isinstance(recipe, GateRecipe) else _extractor_steps(recipe),
         "parameters": _parameters(recipe, architecture),
         "memory_gib": _memory(recipe, architecture),
-        "writes": _gate_writes(recipe) if is_gate else _extractor_writes(recipe),
+        "writes": _gate_writes(recipe) if isinstance(recipe, GateRecipe) else _extractor_writes(recipe),
     }
 
 
@@ -142,16 +144,17 @@ def _memory(recipe: GateRecipe | ExtractorRecipe, architecture: Architecture | N
 
 def _gate_writes(recipe: GateRecipe) -> list[str]:
     runs = [f"{recipe.folder}/seed-{seed}/{name}" for seed in recipe.seeds for name in ("best.ckpt", "last.ckpt")]
-    return [*runs, f"{recipe.folder}/run.json"]
+    return [*runs, f"{recipe.folder}/{RUN_FILE}"]
 
 
 def _extractor_writes(recipe: ExtractorRecipe) -> list[str]:
-    return [f"{recipe.folder}/{name}" for name in ("best/", "last/", "run.json")]
+    return [f"{recipe.folder}/{name}" for name in ("adapter/", "best.ckpt", "last.ckpt", "run.json", EVALUATION_FILE)]
 
 
 def _flatten(document: dict[str, Any], prefix: str = "") -> dict[str, object]:
     flat: dict[str, object] = {}
-    for key, value in document.items():
+    # Values before sections, as in a recipe's file.
+    for key, value in sorted(document.items(), key=lambda item: isinstance(item[1], dict)):
         if isinstance(value, dict):
             flat |= _flatten(value, f"{prefix}{key}.")
         else:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from engrain.recipes.console import plain
+
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -73,8 +75,7 @@ class Report:
 
 def _cell(value: object) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    text = f"{value:.3f}" if isinstance(value, float) else "-" if value is None else str(value)
-    return f'<td class="number">{text}</td>' if number else f"<td>{html.escape(text)}</td>"
+    return f'<td class="number">{plain(value)}</td>' if number else f"<td>{html.escape(plain(value))}</td>"
 
 
 def _svg(draw: Callable[[Any], None], width: float, height: float) -> str:

