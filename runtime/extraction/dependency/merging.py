@@ -1,0 +1,78 @@
+"""Units of a turn: near-duplicates dropped, units that lean on each other merged, at most K_t left (A.3, B.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from engrain.runtime.extraction.dependency.coverage import near_duplicates, words
+from engrain.runtime.extraction.dependency.lexicons import ANAPHORIC_CUES, CONTRAST_CUES
+from engrain.runtime.extraction.dependency.realization import NOTED
+from engrain.runtime.extraction.dependency.settings import DependencySettings
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A statement and the source tokens [start, end) it comes from; `predicates` are the lemmas it asserts."""
+
+    text: str
+    start: int
+    end: int
+    kind: str
+    predicates: tuple[str, ...] = ()
+    connective: str = ""
+    score: float = 0.0
+    comment: bool = False
+    """Says nothing that a better unit of the turn would not outweigh (`trimming.py`)."""
+
+
+def combine(units: list[Unit], settings: DependencySettings) -> list[Unit]:
+    """The units that are stored, in extraction order."""
+    units = _with_connectives(drop_duplicates(units, settings))
+    if len(units) > 1 and (len(units) > settings.units_per_turn or _has_cue(units)):
+        return [_merged(units)]
+    return units
+
+
+def drop_duplicates(units: list[Unit], settings: DependencySettings) -> list[Unit]:
+    """Of two near-duplicates the longer stays, in the place of the first."""
+    kept: list[Unit] = []
+    for unit in units:
+        for place, other in enumerate(kept):
+            if near_duplicates(unit.text, other.text, settings.duplicate_overlap):
+                kept[place] = other if len(other.text) >= len(unit.text) else unit
+                break
+        else:
+            kept.append(unit)
+    return kept
+
+
+def _with_connectives(units: list[Unit]) -> list[Unit]:
+    """A unit after another one keeps the word that joined it: "But User can't stand the cold"."""
+    return [
+        replace(unit, text=f"{unit.connective.capitalize()} {unit.text}")
+        if place and unit.connective and unit.text.startswith("User") and unit.kind != "noted"
+        else unit
+        for place, unit in enumerate(units)
+    ]
+
+
+def _has_cue(units: list[Unit]) -> bool:
+    later = {word for unit in units[1:] for word in words(unit.text)}
+    return bool(later & ANAPHORIC_CUES) or any(set(words(unit.text)) & CONTRAST_CUES for unit in units)
+
+
+def _merged(units: list[Unit]) -> Unit:
+    texts: list[str] = []
+    for place, unit in enumerate(units):
+        text = unit.text
+        if place and unit.kind == "noted" and units[place - 1].kind == "noted":
+            text = text.removeprefix(NOTED)
+        texts.append(text)
+    return Unit(
+        text=" ".join(texts),
+        start=units[0].start,
+        end=max(unit.end for unit in units),
+        kind="merged",
+        predicates=tuple(lemma for unit in units for lemma in unit.predicates),
+        score=max(unit.score for unit in units),
+    )
