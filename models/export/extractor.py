@@ -22,7 +22,7 @@ from engrain.models.extractor.training import ExtractorRun
 from engrain.models.weights import model_name
 from engrain.runtime.bundle import BundleManifest, file_hash, hash_files, write_manifest
 from engrain.runtime.errors import BundleError, InputError
-from engrain.runtime.extraction.local import ADAPTER_FOLDER
+from engrain.runtime.extraction.local import ADAPTER_FOLDER, quiet_loading
 
 LOGIT_BOUND = 1e-4
 """Largest logit difference between adapter and merged model, float32, of logits of the order of 10."""
@@ -91,8 +91,9 @@ def _write_weights(
     _require_close(_logits(model, tokenizer), expected, bound, "the merged model")
     if merged:
         exact = {key: value.to(getattr(torch, dtype)) for key, value in model.state_dict().items()}
-        model.to(getattr(torch, dtype)).save_pretrained(folder)
-        _read_back(folder, exact)
+        with quiet_loading():
+            model.to(getattr(torch, dtype)).save_pretrained(folder)
+            _read_back(folder, exact)
     return tokenizer
 
 

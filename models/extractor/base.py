@@ -20,6 +20,7 @@ from engrain.models.extractor.config import DType
 from engrain.models.weights import resolve, weights_hash
 from engrain.runtime.bundle import file_hash
 from engrain.runtime.errors import InputError
+from engrain.runtime.extraction.local import quiet_loading
 
 _CONVERSION = "1"
 _PAD_LIKE = re.compile(r"pad|reserved|unused|extra", re.IGNORECASE)
@@ -61,9 +62,10 @@ def load_model(base: BaseModel, tokenizer: Any, *, dtype: DType = "float32", att
     """The causal LM in `dtype`, its config and generation config agreeing with the tokenizer on eos and pad."""
     from transformers import AutoModelForCausalLM
 
-    model = AutoModelForCausalLM.from_pretrained(
-        base.source, dtype=getattr(torch, dtype), attn_implementation=attention, use_safetensors=True
-    )
+    with quiet_loading():
+        model = AutoModelForCausalLM.from_pretrained(
+            base.source, dtype=getattr(torch, dtype), attn_implementation=attention, use_safetensors=True
+        )
     fit_to_tokenizer(model, tokenizer)
     return model
 
@@ -116,7 +118,8 @@ def _converted(gguf: Path) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     part = Path(tempfile.mkdtemp(prefix=".part-", dir=target.parent))
     try:
-        _convert(gguf, part)
+        with quiet_loading():
+            _convert(gguf, part)
         part.chmod(0o755)  # mkdtemp keeps others out.
         try:
             part.rename(target)

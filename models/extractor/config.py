@@ -73,6 +73,9 @@ class ExtractorTrainingConfig(Contract):
     batch_size: int = Field(default=1, ge=1, le=4096, description="Examples of one forward pass.")
     accumulate: int = Field(default=8, ge=1, le=1024, description="Forward passes of one optimiser step.")
     epochs: int = Field(default=3, ge=1, le=1000, description="Passes over the training set.")
+    max_empty_share: float = Field(
+        default=1.0, ge=0.0, le=1.0, description="Largest share of training windows without records; more are left out."
+    )
     max_steps: int | None = Field(default=None, ge=1, description="Most optimiser steps; empty is all of the epochs.")
     evaluate_every: int = Field(default=50, ge=1, description="Optimiser steps between evaluations; the last step too.")
     gradient_clip: float = Field(default=1.0, ge=0.0, description="Largest gradient norm; 0 is off.")

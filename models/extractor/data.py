@@ -6,6 +6,8 @@ boundary between what is asked and what is learned is known, never searched for,
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -105,6 +107,21 @@ def check_splits(train: Sequence[ExtractionExample], validation: Sequence[Extrac
     if shared:
         some = ", ".join(f"{session}/{turn}" for session, turn in sorted(shared)[:3])
         raise InputError(f"{len(shared)} messages are in both training and validation ({some}); split by session")
+
+
+def limit_empty(examples: Sequence[ExtractionExample], share: float, seed: int) -> tuple[list[ExtractionExample], int]:
+    """The examples with at most `share` of them without records, order kept, and how many were left out.
+
+    Where many windows are empty, a model under few steps learns to answer nothing at all. Which ones stay is drawn
+    with the seed. Raises `InputError` when no example has a record.
+    """
+    empty = [place for place, example in enumerate(examples) if not example.records]
+    full = len(examples) - len(empty)
+    if examples and not full:
+        raise InputError("no training example has a record; there is nothing to learn from")
+    most = len(empty) if share >= 1.0 else min(len(empty), math.floor(full * share / (1.0 - share)))
+    dropped = set(random.Random(f"empty/{seed}").sample(empty, len(empty) - most))
+    return [example for place, example in enumerate(examples) if place not in dropped], len(dropped)
 
 
 def data_fingerprint(*splits: Sequence[ExtractionExample]) -> str:

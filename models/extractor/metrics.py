@@ -104,7 +104,7 @@ def match_records(
     """Pairs (index into `predicted`, index into `gold`) of one window, one to one and optimal, sorted."""
     if not predicted or not gold:
         return []
-    from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
+    from scipy.optimize import linear_sum_assignment
 
     vectors = np.asarray(embed([record.content for record in (*predicted, *gold)]), dtype=np.float64)
     cosine = vectors[: len(predicted)] @ vectors[len(predicted) :].T  # P x G

@@ -20,7 +20,7 @@ from engrain.models.extractor.base import BaseModel, load_model, load_tokenizer,
 from engrain.models.extractor.batches import ExtractorData
 from engrain.models.extractor.checkpointing import BEST, LAST, Evaluation, Progress, RunCheckpoints
 from engrain.models.extractor.config import ExtractorConfig
-from engrain.models.extractor.data import check_splits, data_fingerprint, encode_examples
+from engrain.models.extractor.data import check_splits, data_fingerprint, encode_examples, limit_empty
 from engrain.models.extractor.module import CHECKPOINT_KEY, ExtractorModule, add_lora, trainable_parameters
 from engrain.runtime.bundle import text_hash
 from engrain.runtime.errors import InputError, TrainingError
@@ -45,6 +45,7 @@ class ExtractorRun(Contract):
     train_examples: int = Field(description="Windows that were learned from.")
     validation_examples: int = Field(description="Windows of the validation loss.")
     too_long: tuple[str, ...] = Field(description="Examples left out: longer than max_length. In neither count.")
+    empty_left_out: int = Field(description="Windows without records that max_empty_share left out of training.")
     padding_share: float = Field(description="Share of training positions that were padding.")
     base_hash: str = Field(description="SHA-256 of the base weights.")
     prompt_hash: str = Field(description="Hash of the extraction prompt.")
@@ -82,7 +83,10 @@ def train_extractor(
     and `TrainingError` when training stops; its text says how to resume.
     """
     started = time.monotonic()
+    # A recipe may carry more than the run depends on; that must not keep it from being resumed.
+    config = ExtractorConfig(**{name: getattr(config, name) for name in ExtractorConfig.model_fields})
     check_splits(train, validation)
+    train, left_out = limit_empty(train, config.training.max_empty_share, seed)
     checkpoint = _checkpoint_to_resume(out_dir, resume)
     pl.seed_everything(seed, verbose=False)
     base = locate_base(config.model.base)
@@ -99,7 +103,7 @@ def train_extractor(
     if checkpoint is None or not _finished(checkpoint, module, callback):
         _fit(config, module, data, callback, checkpoint)
     _save_adapter(out_dir, module, tokenizer)
-    run = _result(out_dir, config, module, data, callback, facts, seed, time.monotonic() - started)
+    run = _result(out_dir, config, module, data, callback, facts, seed, left_out, time.monotonic() - started)
     (out_dir / RUN_FILE).write_text(run.model_dump_json(indent=2), encoding="utf-8")
     return run
 
@@ -123,7 +127,7 @@ def _facts(config: ExtractorConfig, base: BaseModel, tokenizer: Any, fingerprint
         "template_hash": chat_template_hash(tokenizer, thinking=config.model.thinking),
         "data_fingerprint": fingerprint,
     }
-    return {**facts, "run": text_hash(config.model_dump_json(), str(seed), *facts.values())}
+    return {**facts, "run": text_hash(config.model_dump_json(exclude={"decoding"}), str(seed), *facts.values())}
 
 
 def _module(
@@ -247,6 +251,7 @@ def _result(
     callback: RunCheckpoints,
     facts: dict[str, str],
     seed: int,
+    empty_left_out: int,
     seconds: float,
 ) -> ExtractorRun:
     best = callback.best
@@ -263,6 +268,7 @@ def _result(
         train_examples=len(data.train.examples),
         validation_examples=len(data.validation.examples),
         too_long=(*data.train.too_long, *data.validation.too_long),
+        empty_left_out=empty_left_out,
         padding_share=data.padding_share(),
         base_hash=facts["base_hash"],
         prompt_hash=facts["prompt_hash"],

@@ -6,6 +6,7 @@ anything is cast, and only into the very base that it was tuned on (its hash is 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,12 +75,14 @@ class LocalGenerator:
         thinking = bool(recipe.get("thinking", False))
         if chat_template_hash(tokenizer, thinking=thinking) != manifest.template_hash:
             raise BundleError(f"{folder}: its chat template is not the one it was tuned with; export the bundle again")
-        if (folder / "model.safetensors").exists() or (folder / "model.safetensors.index.json").exists():
-            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
-        else:
-            model = _merged(folder, manifest, base, len(tokenizer))
-        model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        model = model.to(getattr(torch, dtype or recipe.get("dtype", "float32"))).eval()
+        wanted = getattr(torch, dtype or recipe.get("dtype", "float32"))
+        with quiet_loading():
+            if (folder / "model.safetensors").exists() or (folder / "model.safetensors.index.json").exists():
+                load = transformers.AutoModelForCausalLM.from_pretrained
+                model = load(folder, dtype=wanted, use_safetensors=True)
+            else:
+                model = _merged(folder, manifest, base, len(tokenizer)).to(wanted)
+        model = model.to(device or ("cuda" if torch.cuda.is_available() else "cpu")).eval()
         return cls(
             model,
             tokenizer,
@@ -214,6 +217,21 @@ def _base_folder(name: str) -> Path:
         if found is not None:
             return Path(found).parent
     raise InputError(f"{name} is neither a folder nor a model with safetensors weights; give base=<folder>")
+
+
+@contextmanager
+def quiet_loading() -> Iterator[None]:
+    """No bar of transformers' own while weights load or are written, unless a person is watching a terminal."""
+    from transformers.utils import logging
+
+    hide = not sys.stderr.isatty() and logging.is_progress_bar_enabled()
+    if hide:
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        yield
+    finally:
+        if hide:
+            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from engrain.models.extractor.data import (
     data_fingerprint,
     encode_example,
     encode_examples,
+    limit_empty,
 )
 from engrain.runtime.errors import InputError, TrainingError
 from engrain.runtime.extraction.extractor import DimensionalExtractor
@@ -124,6 +125,18 @@ def test_a_message_is_not_learned_and_validated(example: Build) -> None:
     # As context of another window it gives no record, so it leaks none.
     context = renamed.model_copy(update={"window": (*renamed.window, *example(5).window), "overlap": 2, "records": ()})
     check_splits([example(0)], [context])
+
+
+def test_windows_without_records_are_limited_and_counted(example: Build) -> None:
+    full = [example(index) for index in range(6)]
+    empty = [example(index).model_copy(update={"records": ()}) for index in range(6, 10)]
+    kept, left_out = limit_empty([*empty, *full], 0.25, seed=1)
+    assert (len(kept), left_out) == (8, 2)
+    assert kept[2:] == full
+    assert limit_empty([*empty, *full], 1.0, seed=1) == ([*empty, *full], 0)
+    assert limit_empty([*empty, *full], 0.0, seed=1) == (full, 4)
+    with pytest.raises(InputError, match="no training example has a record"):
+        limit_empty(empty, 0.5, seed=1)
 
 
 def test_the_fingerprint_tells_splits_apart(example: Build) -> None:
