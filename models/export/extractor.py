@@ -7,7 +7,6 @@ by more than a bound, before casting. What was written is then read back strictl
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from engrain.models.export.folder import whole_folder
 from engrain.models.extractor.base import locate_base
 from engrain.models.extractor.config import DType, ExtractorConfig
 from engrain.models.extractor.generation import load_adapter
@@ -25,7 +25,9 @@ from engrain.runtime.errors import BundleError, InputError
 from engrain.runtime.extraction.local import ADAPTER_FOLDER, quiet_loading
 
 LOGIT_BOUND = 1e-4
-"""Largest logit difference between adapter and merged model, float32, of logits of the order of 10."""
+"""Largest logit difference between adapter and merged model, as a share of the largest logit (at least 1).
+
+Float32 rounding alone gives 3e-6 for SmolLM2-135M, where logits reach 39; a merge in bfloat16 gives 1e-3 and more."""
 _PROBES = (
     '[2026-02-02T09:54:41+00:00, Mon] 1.User: We moved to Porto in March.\n{"memories":[{"source_id":1,"content":"The',
     "用户喜欢绿茶。 ¿Dónde está la estación? 🙂 keywords, reason, purpose, 2026-05-11",
@@ -44,34 +46,26 @@ def export_extractor(
     recipe: Mapping[str, Any] | None = None,
     licence: str = "",
 ) -> Path:
-    """Write the bundle folder `out` and return it; it appears whole or not at all, and never replaces another one.
+    """Write the bundle folder `out` and return it; it appears whole or not at all, in place of an earlier bundle.
 
     `merged` False leaves out the merged weights: a small bundle that needs its base model. `dtype` is what merged
     weights are cast to, last. `metrics` are added to the run's losses, `recipe` to the settings that the runtime
-    needs. Raises `BundleError` when the merged model, or what was read back, differs from the adapter model by more
-    than `bound`, and `InputError` when `out` exists or the base is no longer the one that was tuned.
+    needs. Raises `BundleError` when the merged model differs from the adapter model by more than `bound` (a share of
+    the largest logit) or does not read back as written, and `InputError` when `out` holds something else or the base
+    is no longer the one that was tuned.
     """
-    if out.exists():
-        raise InputError(f"{out} exists already; remove it or name another folder")
     config = run.config
     _check_base(run)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    try:
+    with whole_folder(out) as part:
         tokenizer = _write_weights(config, run.adapter, part, merged=merged, dtype=dtype, bound=bound)
         tokenizer.save_pretrained(part)
         shutil.copytree(run.adapter, part / ADAPTER_FOLDER, ignore=shutil.ignore_patterns("*token*", "*.jinja", "*.md"))
         identity = name or f"{model_name(config.model.base)}-extractor-{run.data_fingerprint[:8]}-{run.seed}"
         manifest = _manifest(run, identity, dtype, metrics or {}, recipe or {}, licence)
         (part / "README.md").write_text(_card(manifest, run, merged=merged), encoding="utf-8")
-        manifest = manifest.model_copy(
-            update={"files": hash_files(part), "tokenizer_hash": file_hash(part / "tokenizer.json")}
-        )
+        tokenizer_hash = file_hash(part / "tokenizer.json")
+        manifest = manifest.model_copy(update={"files": hash_files(part), "tokenizer_hash": tokenizer_hash})
         write_manifest(part, manifest)
-        part.chmod(0o755)  # mkdtemp keeps others out.
-        part.rename(out)
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
     return out
 
 
@@ -120,10 +114,11 @@ def _logits(model: Any, tokenizer: Any) -> list[Tensor]:
 
 
 def _require_close(found: list[Tensor], expected: list[Tensor], bound: float, what: str) -> None:
-    difference = max(float((left - right).abs().max()) for left, right in zip(found, expected, strict=True))
+    scale = max(1.0, *(float(part.abs().max()) for part in expected))
+    difference = max(float((left - right).abs().max()) for left, right in zip(found, expected, strict=True)) / scale
     if not difference <= bound:
         raise BundleError(
-            f"{what} differs from the adapter model by {difference:.2g} in its logits, more than {bound:.2g}; "
+            f"{what} differs from the adapter model by {difference:.2g} of its largest logit, more than {bound:.2g}; "
             "the merge is not to be trusted: check that the base model is the one that was tuned, in float32"
         )
 

@@ -114,7 +114,7 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
 
 
 @pytest.fixture(scope="session")
-def tiny_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tiny_causal_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A two-layer Qwen3 with 16-dimensional states, saved as a base model would be."""
     folder = tmp_path_factory.mktemp("tiny-qwen3")
     tokenizer = build_tokenizer()
@@ -138,10 +138,10 @@ def tiny_base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def config(tiny_base: Path) -> ExtractorConfig:
+def config(tiny_causal_base: Path) -> ExtractorConfig:
     """Six steps of two micro-batches over the tiny base, dropout on, evaluated every two steps."""
     return ExtractorConfig(
-        model=ExtractorModelConfig(base=str(tiny_base), prompt="compact", max_length=1024),
+        model=ExtractorModelConfig(base=str(tiny_causal_base), prompt="compact", max_length=1024),
         window=ExtractorWindowConfig(size=2, overlap=0),
         lora=LoraSettings(rank=4, alpha=8, dropout=0.1),
         training=ExtractorTrainingConfig(

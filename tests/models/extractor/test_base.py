@@ -22,8 +22,8 @@ needs_smollm = pytest.mark.skipif(
 
 
 @pytest.fixture
-def tokenizer(tiny_base: Path) -> Any:
-    return AutoTokenizer.from_pretrained(tiny_base)
+def tokenizer(tiny_causal_base: Path) -> Any:
+    return AutoTokenizer.from_pretrained(tiny_causal_base)
 
 
 def test_an_own_pad_token_is_kept(tokenizer: Any) -> None:
@@ -47,12 +47,12 @@ def test_pad_is_never_eos_and_prefers_what_is_reserved(tokenizer: Any, special: 
     assert tokenizer.pad_token_id != tokenizer.eos_token_id
 
 
-def test_a_new_pad_token_gets_an_embedding_row(tiny_base: Path, tmp_path: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(tiny_base)
+def test_a_new_pad_token_gets_an_embedding_row(tiny_causal_base: Path, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_causal_base)
     tokenizer.pad_token = tokenizer.eos_token
     tokenizer.unk_token = "<|endoftext|>"  # So that no special token is without a role.
     tokenizer.save_pretrained(tmp_path)
-    AutoModelForCausalLM.from_pretrained(tiny_base).save_pretrained(tmp_path)
+    AutoModelForCausalLM.from_pretrained(tiny_causal_base).save_pretrained(tmp_path)
     base = locate_base(str(tmp_path))
     tokenizer = load_tokenizer(base)
     assert tokenizer.pad_token == "<|pad|>"
@@ -62,17 +62,17 @@ def test_a_new_pad_token_gets_an_embedding_row(tiny_base: Path, tmp_path: Path) 
     assert model.generation_config.eos_token_id == tokenizer.eos_token_id
 
 
-def test_dtype_and_hash_are_of_what_is_loaded(tiny_base: Path) -> None:
-    base = locate_base(str(tiny_base))
-    assert base.weights_hash == weights_hash(str(tiny_base))
+def test_dtype_and_hash_are_of_what_is_loaded(tiny_causal_base: Path) -> None:
+    base = locate_base(str(tiny_causal_base))
+    assert base.weights_hash == weights_hash(str(tiny_causal_base))
     assert load_model(base, load_tokenizer(base), dtype="bfloat16").dtype == torch.bfloat16
 
 
-def test_a_tokenizer_without_eos_is_refused(tiny_base: Path, tmp_path: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(tiny_base)
+def test_a_tokenizer_without_eos_is_refused(tiny_causal_base: Path, tmp_path: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(tiny_causal_base)
     tokenizer.eos_token = None
     tokenizer.save_pretrained(tmp_path)
-    AutoModelForCausalLM.from_pretrained(tiny_base).save_pretrained(tmp_path)
+    AutoModelForCausalLM.from_pretrained(tiny_causal_base).save_pretrained(tmp_path)
     with pytest.raises(InputError, match="has no eos token"):
         load_tokenizer(locate_base(str(tmp_path)))
 
@@ -96,15 +96,15 @@ def test_a_conversion_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pyt
     assert list((tmp_path / "cache" / "bases").iterdir()) == []
 
 
-def test_a_conversion_is_made_once(tiny_base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conversion_is_made_once(tiny_causal_base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENGRAIN_CACHE", str(tmp_path / "cache"))
     (tmp_path / "model.gguf").write_bytes(b"stands for a model")
     calls: list[Path] = []
 
     def convert(gguf: Path, folder: Path) -> None:
         calls.append(gguf)
-        AutoModelForCausalLM.from_pretrained(tiny_base).save_pretrained(folder)
-        AutoTokenizer.from_pretrained(tiny_base).save_pretrained(folder)
+        AutoModelForCausalLM.from_pretrained(tiny_causal_base).save_pretrained(folder)
+        AutoTokenizer.from_pretrained(tiny_causal_base).save_pretrained(folder)
 
     monkeypatch.setattr(base_module, "_convert", convert)
     first, second = locate_base(str(tmp_path)), locate_base(str(tmp_path))

@@ -33,8 +33,8 @@ COMPACT = ExtractorModelConfig(prompt="compact")
 
 
 @pytest.fixture
-def tokenizer(tiny_base: Path) -> Any:
-    return AutoTokenizer.from_pretrained(tiny_base)
+def tokenizer(tiny_causal_base: Path) -> Any:
+    return AutoTokenizer.from_pretrained(tiny_causal_base)
 
 
 def runtime_prompt(tokenizer: Any, example: ExtractionExample) -> list[int]:
