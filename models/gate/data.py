@@ -1,0 +1,198 @@
+"""Gate examples to batches: checks before the first step, packing, dynamic padding, a position that can be resumed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from engrain.models.gate.batches import MicroBatch, padding_share, plan_pass, sorted_batches, steps_per_pass
+from engrain.models.gate.config import GateConfig
+from engrain.runtime.bundle import text_hash
+from engrain.runtime.errors import InputError
+from engrain.runtime.gate_input import pack_batch
+from engrain.runtime.schema import GateExample
+
+Batch = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class PackedExamples:
+    """Tokenised examples, and what did not fit: nothing is cut without being counted."""
+
+    ids: list[list[int]]
+    labels: list[bool]
+    names: list[str]
+    context_tokens_cut: int
+    targets_cut: int
+
+    @property
+    def lengths(self) -> list[int]:
+        """Tokens of each example."""
+        return [len(row) for row in self.ids]
+
+
+def pack_examples(tokenizer: Tokenizer, examples: Sequence[GateExample], config: GateConfig) -> PackedExamples:
+    """Render and tokenise every example with the one render function of `engrain.runtime.gate_input`."""
+    model = config.model
+    pairs = [(example.context, example.target) for example in examples]
+    packed = pack_batch(tokenizer, pairs, k=model.k, max_length=model.max_length)
+    return PackedExamples(
+        ids=[row.ids for row in packed],
+        labels=[example.label for example in examples],
+        names=[example.id for example in examples],
+        context_tokens_cut=sum(row.context_tokens_cut for row in packed),
+        targets_cut=sum(1 for row in packed if row.target_tokens_cut),
+    )
+
+
+def read_examples(path: Path) -> list[GateExample]:
+    """Read a gate corpus from a Parquet file whose columns are the fields of `GateExample`."""
+    from datasets import Dataset as Table
+
+    if not path.is_file():
+        raise InputError(f"{path} does not exist; build a gate corpus first")
+    rows = Table.from_parquet(str(path), keep_in_memory=True)
+    return [GateExample.model_validate(row) for row in rows]
+
+
+def check_splits(train: Sequence[GateExample], validation: Sequence[GateExample]) -> None:
+    """Refuse data that cannot train a gate or that would report a false score.
+
+    Raises `InputError` for an empty or single-class split, an id that occurs twice, or a group in both splits.
+    """
+    for name, examples in (("training", train), ("validation", validation)):
+        positives = sum(example.label for example in examples)
+        if not examples:
+            raise InputError(f"the {name} set is empty; give it labelled examples of both classes")
+        if positives in (0, len(examples)):
+            only = "positive" if positives else "negative"
+            raise InputError(f"all {len(examples)} {name} examples are {only}; a gate needs both classes")
+    counts = Counter(example.id for example in [*train, *validation])
+    repeated = sorted(name for name, count in counts.items() if count > 1)
+    if repeated:
+        some = ", ".join(repeated[:3])
+        raise InputError(f"{len(repeated)} example ids occur more than once ({some}); make them unique")
+    shared = {example.group for example in train} & {example.group for example in validation}
+    if shared:
+        some = ", ".join(sorted(shared)[:3])
+        raise InputError(f"{len(shared)} groups are in both training and validation ({some}); keep each group in one")
+
+
+def data_fingerprint(*splits: Sequence[GateExample]) -> str:
+    """SHA-256 over every example of every split, in order: tells whether two runs saw the same data."""
+    return text_hash(*(text_hash(*(example.model_dump_json() for example in split)) for split in splits))
+
+
+def collate(packed: PackedExamples, rows: Sequence[int], pad_id: int, step_examples: int) -> Batch:
+    """Pad the rows to their longest: `input_ids` and `attention_mask` B x T, `labels` B, `rows` B."""
+    width = max(len(packed.ids[row]) for row in rows)
+    ids = torch.full((len(rows), width), pad_id, dtype=torch.long)
+    mask = torch.zeros((len(rows), width), dtype=torch.long)
+    for place, row in enumerate(rows):
+        tokens = packed.ids[row]
+        ids[place, : len(tokens)] = torch.tensor(tokens, dtype=torch.long)
+        mask[place, : len(tokens)] = 1
+    return {
+        "input_ids": ids,
+        "attention_mask": mask,
+        "labels": torch.tensor([float(packed.labels[row]) for row in rows]),
+        "rows": torch.tensor(list(rows), dtype=torch.long),
+        "step_examples": torch.tensor(step_examples),
+    }
+
+
+class _Batches(Dataset[Batch]):
+    """A planned list of micro-batches; item i is the i-th batch, already padded."""
+
+    def __init__(self, packed: PackedExamples, plan: Sequence[MicroBatch], pad_id: int) -> None:
+        self.packed, self.plan, self.pad_id = packed, plan, pad_id
+
+    def __len__(self) -> int:
+        return len(self.plan)
+
+    def __getitem__(self, index: int) -> Batch:
+        batch = self.plan[index]
+        return collate(self.packed, batch.rows, self.pad_id, batch.step_examples)
+
+
+class ResumableLoader(DataLoader[Batch]):
+    """Batches in planned order. Lightning saves and restores `position` with the checkpoint."""
+
+    def __init__(self, batches: _Batches) -> None:
+        # A generator of its own: making an iterator must not draw from the generator that dropout uses.
+        super().__init__(batches, batch_size=None, shuffle=False, generator=torch.Generator().manual_seed(0))
+        self.position = 0
+
+    def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
+        start = self.position
+        for index in range(start, len(self.dataset)):  # type: ignore[arg-type]
+            self.position = index + 1
+            yield self.dataset[index]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Batches handed out so far."""
+        return {"position": self.position}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue after the batches that were handed out when the state was saved."""
+        self.position = int(state["position"])
+
+
+class GateData(pl.LightningDataModule):
+    """Training and validation batches. All passes form one planned sequence, so a run is one Lightning epoch."""
+
+    def __init__(
+        self, train: PackedExamples, validation: PackedExamples, config: GateConfig, *, pad_id: int, seed: int
+    ) -> None:
+        super().__init__()
+        self.train, self.validation = train, validation
+        self.config, self.pad_id, self.seed = config, pad_id, seed
+        training = config.training
+        self.steps_per_pass = steps_per_pass(len(train.ids), training.batch_size, training.accumulate)
+
+    @property
+    def steps(self) -> int:
+        """Optimiser steps of the whole run."""
+        return self.steps_per_pass * self.config.training.epochs
+
+    def plan(self, epoch: int) -> list[MicroBatch]:
+        """The micro-batches of one pass."""
+        training = self.config.training
+        return plan_pass(
+            self.train.lengths,
+            batch_size=training.batch_size,
+            accumulate=training.accumulate,
+            bucket_steps=training.bucket_steps,
+            seed=self.seed,
+            epoch=epoch,
+        )
+
+    def padding_share(self) -> float:
+        """Share of the first pass's positions that are padding."""
+        return padding_share(self.train.lengths, [batch.rows for batch in self.plan(0)])
+
+    def train_dataloader(self) -> ResumableLoader:
+        """Every pass, one after the other."""
+        plan = [batch for epoch in range(self.config.training.epochs) for batch in self.plan(epoch)]
+        return ResumableLoader(_Batches(self.train, plan, self.pad_id))
+
+    def val_dataloader(self) -> DataLoader[Batch]:
+        """Every validation row once, sorted by length."""
+        return evaluation_loader(self.validation, self.pad_id, self.config.training.eval_batch_size)
+
+
+def evaluation_loader(packed: PackedExamples, pad_id: int, batch_size: int) -> DataLoader[Batch]:
+    """Batches of similar length over all rows; `rows` in each batch says whose scores they are."""
+    batches = sorted_batches(packed.lengths, batch_size)
+    plan = [MicroBatch(rows, len(rows)) for rows in batches]
+    generator = torch.Generator().manual_seed(0)
+    return DataLoader(_Batches(packed, plan, pad_id), batch_size=None, shuffle=False, generator=generator)

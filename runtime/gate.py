@@ -1,0 +1,57 @@
+"""The salience gate at run time (SLICE-Mem section 3.1): probabilities for user turns, from an exported bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from engrain.runtime.bundle import BundleManifest, load_bundle
+from engrain.runtime.encoder import TOKENIZER_FILE, EncoderSession
+from engrain.runtime.errors import BundleError
+from engrain.runtime.gate_input import TEMPLATE_HASH, Pair, pack_batch, prepare_tokenizer
+
+
+class Gate:
+    """Scores user turns with their context. Make one with `Gate.load`."""
+
+    def __init__(self, manifest: BundleManifest, tokenizer: Tokenizer, session: EncoderSession) -> None:
+        if manifest.k is None or manifest.threshold is None:
+            raise BundleError(f"the gate bundle '{manifest.name}' lacks k or a threshold; export it again")
+        self.manifest = manifest
+        self.k: int = manifest.k
+        self.threshold: float = manifest.threshold.value
+        self.context_tokens_cut = 0
+        self.targets_cut = 0
+        self._tokenizer, self._session = tokenizer, session
+
+    @classmethod
+    def load(cls, folder: str | Path, threads: int | None = None) -> Gate:
+        """Open a gate bundle after verifying every hash in it. `threads` limits ONNX Runtime; empty takes all cores.
+
+        Raises `BundleError` for an altered bundle, or one whose input template is not this version's.
+        """
+        folder, manifest = load_bundle(folder, "gate")
+        if manifest.template_hash != TEMPLATE_HASH:
+            raise BundleError(f"{folder} was trained with another input template; train and export the gate again")
+        tokenizer = prepare_tokenizer(Tokenizer.from_file(str(folder / TOKENIZER_FILE)))
+        return cls(manifest, tokenizer, EncoderSession.open(folder, threads))
+
+    def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """Admission probabilities, N, for (context oldest first, target) pairs; equation 1's p_t.
+
+        A context may be longer than k. The result of a pair does not depend on the others or on their order. What did
+        not fit is added to `context_tokens_cut` and `targets_cut`. Raises `InputError` for an empty target.
+        """
+        if not pairs:
+            return np.zeros(0)
+        packed = pack_batch(self._tokenizer, pairs, k=self.k, max_length=self.manifest.max_length)
+        self.context_tokens_cut += sum(row.context_tokens_cut for row in packed)
+        self.targets_cut += sum(1 for row in packed if row.target_tokens_cut)
+        logits = self._session.run([row.ids for row in packed]).astype(np.float64)
+        # exp(-log(1 + e^-x)) is the sigmoid without overflow.
+        probabilities: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, -logits))
+        return probabilities

@@ -1,0 +1,118 @@
+"""A trained gate as a bundle: its files, its manifest, and the same scores in the runtime as in torch."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
+from engrain.models.export import onnx as onnx_export
+from engrain.models.export.gate import export_gate
+from engrain.models.gate.training import GateRun, load_module, score_examples
+from engrain.models.weights import weights_hash
+from engrain.runtime.bundle import ThresholdChoice, load_bundle
+from engrain.runtime.errors import TrainingError
+from engrain.runtime.gate import Gate
+from engrain.runtime.gate_input import MARKERS, TEMPLATE_HASH
+from engrain.runtime.schema import GateExample, LabelSource, Split, Utterance
+
+THRESHOLD = ThresholdChoice(value=0.2, chosen_by="SLICE-Mem C.3")
+FILES = ["README.md", "bundle.json", "config.json", "model.onnx", "model.safetensors", "tokenizer.json"]
+
+
+@pytest.fixture
+def bundle(tiny_run: GateRun, tmp_path: Path) -> Path:
+    return export_gate(
+        tiny_run.best.parent,
+        tmp_path / "gate",
+        threshold=THRESHOLD,
+        metrics={"auprc": 0.5},
+        recipe={"name": "tiny"},
+        licence="MIT",
+    )
+
+
+def example(number: int, words: str, context: str) -> GateExample:
+    return GateExample(
+        id=str(number),
+        split=Split.TEST,
+        context=(Utterance(speaker="bot", text=context),),
+        target=Utterance(speaker="user", text=words),
+        label=False,
+        label_source=LabelSource.AUTHORED,
+        corpus="tiny",
+        group=str(number),
+    )
+
+
+def test_the_bundle_is_complete_and_says_what_it_is(bundle: Path, tiny_run: GateRun, tiny_encoder_folder: Path) -> None:
+    assert sorted(path.name for path in bundle.iterdir()) == FILES
+    _, manifest = load_bundle(bundle, "gate")
+    assert manifest.name.startswith("gate-tiny-bert") and len(manifest.name.split("@")[1]) == 12
+    assert (manifest.k, manifest.max_length, manifest.pooling) == (1, 40, "mean")
+    assert (manifest.markers, manifest.template_hash) == (MARKERS, TEMPLATE_HASH)
+    assert (manifest.threshold, manifest.licence, manifest.recipe) == (THRESHOLD, "MIT", {"name": "tiny"})
+    assert manifest.base_hash == weights_hash(str(tiny_encoder_folder))
+    assert manifest.data_fingerprint == tiny_run.data_fingerprint
+    assert manifest.metrics["auprc"] == 0.5
+    assert 0 <= manifest.metrics["onnx_max_logit_difference"] <= 1e-3
+    tokenizer = Tokenizer.from_file(str(bundle / "tokenizer.json"))
+    assert all(tokenizer.token_to_id(marker) is not None for marker in MARKERS)
+    assert tokenizer.padding is None and tokenizer.truncation is None
+    assert manifest.name in (bundle / "README.md").read_text()
+
+
+def test_the_runtime_scores_as_torch_does(bundle: Path, tiny_run: GateRun) -> None:
+    rng = np.random.default_rng(0)
+    words = ["keep", "drop", "tea", "bus", "cat", "sun", "unknown"]
+    examples = [
+        example(number, " ".join(rng.choice(words, size=rng.integers(1, 60))), " ".join(rng.choice(words, size=5)))
+        for number in range(30)
+    ]
+    gate = Gate.load(bundle, threads=1)
+    found = gate.score([(row.context, row.target) for row in examples])
+    np.testing.assert_allclose(found, score_examples(tiny_run.best, examples), atol=1e-5)
+    assert gate.targets_cut > 0
+
+
+def test_safetensors_hold_the_best_weights_float32(bundle: Path, tiny_run: GateRun) -> None:
+    tensors = load_file(bundle / "model.safetensors")
+    state = load_module(tiny_run.best).network.state_dict()
+    assert tensors.keys() == state.keys()
+    assert all(torch.equal(tensors[name], state[name]) for name in state)
+    assert {tensor.dtype for tensor in tensors.values()} == {torch.float32}
+    assert json.loads((bundle / "config.json").read_text())["vocab_size"] == len(
+        tensors["encoder.embeddings.word_embeddings.weight"]
+    )
+
+
+def test_an_export_that_differs_from_torch_is_refused_and_leaves_nothing(
+    tiny_run: GateRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_export, "largest_difference", lambda *_: 2e-3)
+    with pytest.raises(TrainingError, match=r"differs from torch by 2\.00e-03"):
+        export_gate(tiny_run.best, tmp_path / "gate", threshold=THRESHOLD, metrics={})
+    monkeypatch.setattr(onnx_export, "largest_difference", lambda *_: float("nan"))
+    with pytest.raises(TrainingError, match="differs from torch by nan"):
+        export_gate(tiny_run.best, tmp_path / "gate", threshold=THRESHOLD, metrics={})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_largest_difference_is_found(tiny_run: GateRun, bundle: Path) -> None:
+    network = load_module(tiny_run.best).network
+    samples = tiny_run_samples(tiny_run)
+    assert onnx_export.largest_difference(network, bundle / "model.onnx", samples, 0) < 1e-5
+    with torch.no_grad():
+        network.head.bias += 0.25
+    assert onnx_export.largest_difference(network, bundle / "model.onnx", samples, 0) == pytest.approx(0.25, abs=1e-4)
+
+
+def tiny_run_samples(run: GateRun) -> list[list[int]]:
+    samples: list[list[int]] = load_module(run.best).facts["samples"]
+    assert len(samples) == 12
+    return samples
