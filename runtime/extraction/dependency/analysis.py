@@ -30,6 +30,9 @@ Route = Literal["units", "fallback", "surface", "skipped"]
 """`units`: the rules; `fallback`: coverage too low or no unit; `surface`: no parse; `skipped`: no entry."""
 
 
+_KEPT_WORDS = CUE_WORDS | NEGATIONS
+
+
 @dataclass(slots=True)
 class Chosen:
     """A selected proposition: its candidate, the tokens that its relations reach, and its span."""
@@ -74,7 +77,7 @@ class Analysis:
 def analyse(parse: Parse, settings: DependencySettings) -> Analysis:
     """Run every rule on one turn."""
     quoted = quoted_tokens(parse)
-    clauses = split_clauses(parse, settings)
+    clauses = split_clauses(parse, settings, quoted)
     traces = [_clause_units(parse, clause, quoted, settings) for clause in clauses]
     found = [unit for trace in traces for unit in trace.units]
     kept = _without_comments(found)
@@ -231,7 +234,9 @@ def _unit(
     start, end = span
     realised = _realised(parse, clause, start, end, quoted, settings, is_last=is_last)
     lemmas = tuple(predicate_lemma(parse, index) for index in expressed(parse, start, end, heads))
-    comment = settings.trim and is_comment(parse, start, end, heads, quoted)
+    comment = settings.trim and is_comment(
+        parse, start, end, heads, quoted, asks=realised.kind in ("question", "request")
+    )
     return Unit(realised.text, start, end, realised.kind, lemmas, clause.connective, score, comment)
 
 
@@ -270,12 +275,13 @@ def _keep_whole(parse: Parse, clause: Clause, trace: ClauseTrace, quoted: frozen
     tokens = parse.tokens[start:end]
     content = [token for token in tokens if token.text[0].isalnum() and token.lower not in STOP_WORDS]
     anchored = any(
-        token.tag in ("NNP", "NNPS", "CD", "$") or token.lower in CUE_WORDS | NEGATIONS for token in tokens
+        token.tag in ("NNP", "NNPS", "CD", "$") or token.lower in _KEPT_WORDS for token in tokens
     ) or bool(amounts(parse.slice(start, end)))
     verbless = not trace.candidates
     if (verbless and len(content) >= 2) or (anchored and content):
         unit = _unit(parse, clause, (start, end), [c.token for c in trace.candidates], 0.0, quoted, settings, is_last=True)
-        trace.units.append(unit)
+        # A name alone is a vocative ("Maria!"): left out beside anything better.
+        trace.units.append(replace(unit, comment=True) if len(content) < 2 and len(tokens) < 4 else unit)
         trace.notes.append("kept whole")
     elif not trace.notes:
         trace.notes.append("no usable predicate")

@@ -17,6 +17,7 @@ _OPENING = frozenset("\"'“‘([{*")
 _CLOSING = frozenset("\"'”’)]}*")
 _COORDINATORS = frozenset({"and", "but", "so", "or", "yet"})
 _DASHES = frozenset({"-", "–", "—", "--", "•", "*", "→"})
+_INVERTIBLE = BE_FORMS | {"do", "does", "did", "can", "could", "should", "would"}
 _VERBAL = ("VB", "MD")
 
 
@@ -35,9 +36,8 @@ class Clause:
     question: bool = False
 
 
-def split_clauses(parse: Parse, settings: DependencySettings) -> list[Clause]:
+def split_clauses(parse: Parse, settings: DependencySettings, quoted: frozenset[int]) -> list[Clause]:
     """The clauses of a turn in source order; together their outer ranges hold every token once."""
-    quoted = quoted_tokens(parse)
     ranges: list[tuple[int, int]] = []
     for start, end in _sentences(parse, quoted):
         for part in _split_at_marks(parse, start, end, quoted, settings):
@@ -148,7 +148,13 @@ def _split_at_conjunctions(
     long_enough = _words(parse, start, end) >= settings.split_words
     parts, begin = [], start
     for index in range(start + 1, end - 1):
-        if index in quoted or tokens[index].lower not in _COORDINATORS:
+        if index in quoted:
+            continue
+        if tokens[index].text == "," and _asks_next(parse, begin, index, end):
+            parts.append((begin, index + 1))
+            begin = index + 1
+            continue
+        if tokens[index].lower not in _COORDINATORS:
             continue
         after_comma = tokens[index - 1].text == ","
         request = tokens[index + 1].lower in ("please", "pls", "plz") or (
@@ -161,6 +167,18 @@ def _split_at_conjunctions(
             begin = index
     parts.append((begin, end))
     return [part for part in parts if part[1] > part[0]]
+
+
+def _asks_next(parse: Parse, begin: int, comma: int, end: int) -> bool:
+    """Whether a question or request follows a statement after a mere comma: "I'm in Rome, can you …", "…, what are …"."""
+    if end - comma < 4:
+        return False
+    first, second, third = (parse.tokens[comma + step] for step in (1, 2, 3))
+    if first.lower in ("can", "could", "would", "will", "do"):
+        return second.lower in ("you", "u") and _has_subject(parse, begin, comma)
+    if first.lower not in ("what", "how", "where", "when", "who", "why") or second.lower not in _INVERTIBLE:
+        return False
+    return third.tag not in ("IN", ",", ".") and _has_subject(parse, begin, comma)
 
 
 def _starts_clause(parse: Parse, start: int, end: int) -> bool:
@@ -244,7 +262,7 @@ def _is_inverted(parse: Parse, start: int, end: int) -> bool:
         return False
     first, second, third = parse.tokens[start], parse.tokens[start + 1], parse.tokens[start + 2]
     if first.lower in WH_WORDS:
-        inverted = second.lower in BE_FORMS or second.lower in ("do", "does", "did", "can", "could", "should", "would")
+        inverted = second.lower in _INVERTIBLE
         return inverted and third.tag in ("PRP", "DT", "PRP$", "NNP", "EX")
     return first.lower in ("do", "does", "did", "is", "are", "can", "could", "should", "would", "will") and (
         second.tag in ("PRP", "EX")

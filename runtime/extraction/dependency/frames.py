@@ -14,6 +14,8 @@ from engrain.runtime.extraction.dependency.parse import Parse, Role
 
 _HOPING = frozenset({"hoping", "wondering", "curious", "hope", "wonder", "wondered", "hoped"})
 _ASKING = _HOPING | {"think", "thinking"}
+_SKIPPED = SOFTENERS - {"help"}
+_ORDER_AUXILIARIES = DO_FORMS | {"dont"}
 _WANTING = frozenset({"need", "want", "like", "love", "ask"})
 
 
@@ -48,7 +50,7 @@ def request_frame(parse: Parse, start: int, end: int) -> Frame | None:
     indirect = _indirect(parse, index, end)
     if indirect is not None:
         return indirect
-    if word in DO_FORMS | {"dont"} and index + 1 < end:
+    if word in _ORDER_AUXILIARIES and index + 1 < end:
         negated = index + 1 if word == "dont" else index + 2
         follows = word == "dont" or _lower(parse, index + 1, end) in ("n't", "not", "nt", "n’t")
         if follows and negated < end and _is_action(parse, negated):
@@ -119,7 +121,7 @@ def _indirect(parse: Parse, index: int, end: int) -> Frame | None:
 
 def _skip_softeners(parse: Parse, index: int, end: int) -> int:
     while index < end and (
-        (parse.tokens[index].lower in SOFTENERS - {"help"}) or (parse.tokens[index].text == "," and index > 0)
+        parse.tokens[index].lower in _SKIPPED or (parse.tokens[index].text == "," and index > 0)
     ):
         index += 1
     return index
@@ -143,6 +145,8 @@ def _is_order(parse: Parse, index: int, polite: bool) -> bool:
 
 def _is_action(parse: Parse, index: int) -> bool:
     token = parse.tokens[index]
+    if token.lower in ("like", "mind", "prefer", "say", "be"):
+        return False  # "Would you like …?" offers.
     return token.tag.startswith(("VB", "NN")) and token.lower == token.lemma or token.tag in ("VB", "VBP")
 
 

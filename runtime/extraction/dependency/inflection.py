@@ -20,6 +20,7 @@ IRREGULAR: dict[str, str] = {
     "go": "goes",
     "were": "was",
     "ai": "is",
+    "wan": "wants",
 }
 CLITICS = frozenset({"'m", "’m", "m", "'re", "’re", "re", "'ve", "’ve", "ve", "'d", "’d", "d", "'ll", "’ll", "ll"})
 """Written together with the pronoun, apart from "User"."""

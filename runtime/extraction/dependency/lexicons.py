@@ -78,6 +78,11 @@ EVALUATIVE = _words(
     """great good nice cool awesome amazing interesting fascinating wonderful fantastic excellent perfect lovely helpful
     incredible impressive true right fair funny crazy wild sweet neat kind fun useful brilliant insightful clear
     reasonable fine sad tough rough unfortunate terrible horrible awful bad sorry inspiring beautiful exciting cute
+    breathtaking captivating magical magic unmatched soothing stunning addictive infectious special worth hard easy
+    different relaxing engaging unique immersive uplifting refreshing heartbreaking moving touching adorable delicious
+    gorgeous iconic legendary intense overwhelming challenging rewarding essential crucial important significant
+    impactful thrilling scary weird strange crazy deep rare smart clever awe-inspiring soul-soothing disappointing
+    memorable enjoyable satisfying pleasant charming delightful peaceful exhausting
     remarkable powerful valid thoughtful valuable fantastic profound compelling hilarious thought-provoking"""
 )
 DISCOURSE_WORDS = EVALUATIVE | _words(
@@ -173,3 +178,10 @@ FOREIGN_WORDS: dict[str, frozenset[str]] = {
     "hu": _words("én és nem egy az a van hogy de is meg vagyok"),
 }
 """Frequent function words by language: enough to tell a turn that the English parser does not know."""
+PLACE_NOUNS = _words(
+    """home house flat apartment office work school university college library gym park beach hospital clinic shop store
+    market bakery restaurant café cafe bar pub museum theatre theater cinema church station airport hotel studio garden
+    farm village town city country kitchen garage lab factory court stadium pool lake river mountain mountains forest
+    centre center downtown neighbourhood neighborhood campus street road yard basement workshop shelter"""
+)
+"""Nouns that name a place without being names."""

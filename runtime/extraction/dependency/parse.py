@@ -65,7 +65,7 @@ class Entity(NamedTuple):
 class Parse:
     """One parsed turn. `sentences` are token ranges [start, end) that partition the tokens."""
 
-    __slots__ = ("edges", "entities", "incoming", "label_set", "outgoing", "sentences", "text", "tokens")
+    __slots__ = ("edges", "entities", "incoming", "label_set", "outgoing", "predicate_memo", "sentences", "text", "tokens")
 
     def __init__(
         self,
@@ -82,6 +82,8 @@ class Parse:
         self.edges = edges
         self.sentences = sentences
         self.label_set = label_set
+        self.predicate_memo: dict[int, bool] = {}
+        """Filled by `predicates.is_predicate`, which every rule asks."""
         self.outgoing: list[list[Edge]] = [[] for _ in tokens]
         self.incoming: list[list[Edge]] = [[] for _ in tokens]
         for edge in edges:

@@ -29,6 +29,10 @@ INFORMATIVE = frozenset({Role.PATIENT, Role.TIME, Role.PURPOSE, Role.LOCATION, R
 """Relations that make a predicate worth keeping; an actor alone does not (A.3)."""
 
 
+_DESCRIBING = INFORMATIVE | {Role.NOMINAL}
+_SAYS_NOTHING = EVALUATIVE | WH_WORDS
+
+
 @dataclass(slots=True)
 class Candidate:
     """A predicate of a clause: its score by term, and the filter that removed it, if one did."""
@@ -72,12 +76,27 @@ def ordered(candidates: list[Candidate]) -> list[Candidate]:
 
 def is_predicate(parse: Parse, index: int) -> bool:
     """A verb that is no auxiliary, or an adjective or noun that the graph gives an actor of its own (DM, PAS)."""
+    known = parse.predicate_memo
+    if index not in known:
+        known[index] = _judge_predicate(parse, index)
+    return known[index]
+
+
+def _judge_predicate(parse: Parse, index: int) -> bool:
     token = parse.tokens[index]
     if token.tag.startswith("VB"):
-        return not _is_auxiliary(parse, index)
+        return not _is_auxiliary(parse, index) and not _is_half(parse, index)
     if token.tag[0] in "JN" and parse.label_set not in ("spacy", "sdp/psd"):
         return any(edge.role is Role.ACTOR for edge in parse.outgoing[index]) and copula(parse, index) is not None
     return False
+
+
+def _is_half(parse: Parse, index: int) -> bool:
+    """The first half of a compound whose tag is wrong ("gluten-free")."""
+    if index + 2 >= len(parse.tokens):
+        return False
+    token, hyphen, second = parse.tokens[index : index + 3]
+    return hyphen.text == "-" and token.end == hyphen.start and hyphen.end == second.start
 
 
 def copula(parse: Parse, index: int) -> int | None:
@@ -128,7 +147,10 @@ def _borrowed(parse: Parse, edge: Edge) -> bool:
     owners = [
         other.head
         for other in parse.incoming[edge.dependent]
-        if other.role is Role.ACTOR and other.head > edge.dependent and parse.tokens[other.head].tag.startswith(("V", "J", "N"))
+        if other.role is Role.ACTOR
+        and other.head > edge.dependent
+        and parse.tokens[other.head].tag.startswith(("V", "J", "N"))
+        and not _is_relative(parse, other.head)
     ]
     return bool(owners) and min(owners) != edge.head
 
@@ -234,6 +256,10 @@ def _filter(
     return ""
 
 
+_FELT = ATTITUDE_VERBS | {"dislike", "enjoy", "adore", "miss", "avoid"}
+"""Verbs that tell something about the user even of a mere "it"."""
+
+
 def has_informative(parse: Parse, edges: list[Edge]) -> bool:
     """Whether an outgoing relation says something: a bare adverb of degree or a question word alone does not."""
     for edge in edges:
@@ -243,7 +269,8 @@ def has_informative(parse: Parse, edges: list[Edge]) -> bool:
         if edge.role is Role.MODIFIER and token.tag.startswith("RB"):
             continue
         if token.lower in ("it", "that", "this", "so", "too") and edge.role is Role.PATIENT:
-            continue
+            if parse.tokens[edge.head].lemma not in _FELT:
+                continue
         return True
     return False
 
@@ -289,8 +316,8 @@ def _is_empty_copula(parse: Parse, index: int, clause: Clause) -> bool:
     if subject is None or parse.tokens[subject].lower not in ("it", "that", "this", "what", "which"):
         return False
     return all(
-        parse.tokens[item].lower in EVALUATIVE | WH_WORDS and not any(
-            edge.role in INFORMATIVE | {Role.NOMINAL} for edge in parse.outgoing[item]
+        parse.tokens[item].lower in _SAYS_NOTHING and not any(
+            edge.role in _DESCRIBING for edge in parse.outgoing[item]
         )
         for item in complements
     )

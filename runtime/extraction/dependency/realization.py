@@ -41,7 +41,7 @@ _PARTITIVE = re.compile(r"^((?:what|which)(?: \w+)? (?:are|were|is|would be)) so
 """A vague partitive of a question: "what are some of the …" asks what the … are."""
 _STRESSES = FILLERS | INTENSIFIERS
 _WAS_WONDERING = re.compile(r"^User (?:was|is|has been) (?:just )?wondering\b")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_HABIT_WORDS = frozenset({"every", "always", "usually", "often", "sometimes", "never", "each", "daily", "weekly", "mostly"})
 _LOOSE_MARK = re.compile(r"\s+([,.;!?])")
 _HAD_FOLLOWERS = frozenset({"better", "been", "already"})
 
@@ -122,6 +122,12 @@ def _supply_subject(parse: Parse, start: int, body: str) -> str:
     """Put the default subject in front of a bare verb phrase: "started piano", "working from home", "want tea"."""
     token = parse.tokens[start]
     lowered = _lower_first(body, parse, start)
+    if token.lower == "gon":
+        return f"User is {lowered}"
+    if token.lower == "wan":
+        return f"User wants to {lowered.removeprefix('wanna').strip()}"
+    if token.tag == "VBZ":
+        return f"{NOTED}{lowered}"  # "Helps me sleep": what helps is not the user.
     if token.tag == "VBG" and token.lower not in AUXILIARIES:
         return f"User is {lowered}"
     if token.tag == "VBN" and token.lower != "been" and not _reads_as_past(parse, start):
@@ -156,6 +162,8 @@ def rewrite(
         if word in FIRST_PERSON_SUBJECTS and _is_pronoun(parse, index):
             edits[index] = "User"
             about_user = about_user or not others
+            if word == "we" and index + 1 < end and parse.tokens[index + 1].lower in ("all", "both"):
+                edits[index + 1] = ""
             _agree(parse, index, start, end, edits)
         elif word in FIRST_PERSON_OBJECTS and token.text != "US":
             implied = trim and about_user and index == start + 1 < end - 1 and lead.endswith("to ")
@@ -216,21 +224,22 @@ def _agree(parse: Parse, subject: int, start: int, end: int, edits: dict[int, st
         return
     if token.tag == "VBD" and word not in ("were", "'d", "d"):
         return
-    if word in ("'s", "was", "has", "is", "does") or (word in INVARIANT_PAST and _tells_past(parse, verb, end)):
+    if word in ("'s", "was", "has", "is", "does") or (word in INVARIANT_PAST and not _is_habit(parse, verb, end)):
         return
     edits[verb] = third_person(token.lower) if word in CLITICS else _cased(third_person(token.text), token.text)
     if negated and parse.tokens[verb + 1].lower == "nt":
         edits[verb + 1] = "n't"
-    for other in _coordinated(parse, verb, end):
+    if word == "wan" and verb + 1 < end and parse.tokens[verb + 1].lower == "na":
+        edits[verb + 1] = "to"
+    main = verb if is_predicate(parse, verb) else _governor(parse, verb)
+    for other in _coordinated(parse, main, end):
         edits[other] = third_person(parse.tokens[other].text)
 
 
-def _tells_past(parse: Parse, verb: int, end: int) -> bool:
-    """Whether a past time follows a form that is present and past alike ("I quit in 2019")."""
-    for token in parse.tokens[verb + 1 : min(end, verb + 12)]:
-        if token.lower in ("ago", "last", "yesterday") or (token.tag == "CD" and _YEAR.fullmatch(token.text)):
-            return True
-    return False
+def _is_habit(parse: Parse, verb: int, end: int) -> bool:
+    """Whether a form that is present and past alike tells a habit: "I read every night", not "I quit in 2019"."""
+    around = parse.tokens[max(0, verb - 2) : min(end, verb + 12)]
+    return any(token.lower in _HABIT_WORDS for token in around)
 
 
 def _inverted(parse: Parse, auxiliary: int, start: int) -> bool:
@@ -276,18 +285,30 @@ def _finite_after(parse: Parse, subject: int, end: int) -> int | None:
     return None
 
 
+def _governor(parse: Parse, auxiliary: int) -> int:
+    return next((edge.head for edge in parse.incoming[auxiliary] if edge.role is Role.FUNCTION), auxiliary)
+
+
 def _coordinated(parse: Parse, verb: int, end: int) -> list[int]:
-    """Further present-tense verbs that share the subject ("I live in Bath and work in Bristol")."""
+    """Further present-tense verbs that share the subject ("I live in Bath and work in Bristol", "… but am moving")."""
     found = []
-    for index in range(verb + 1, end):
-        if parse.tokens[index].tag not in ("VBP", "VB") or parse.tokens[index].lower in AUXILIARIES:
+    for index in sorted(e.dependent for e in parse.outgoing[verb] if e.role is Role.COORDINATION):
+        if not verb < index < end:
             continue
-        linked = any(edge.role is Role.COORDINATION and edge.head == verb for edge in parse.incoming[index])
+        helper = next(
+            (e.dependent for e in parse.outgoing[index] if e.role is Role.FUNCTION and verb < e.dependent < index), None
+        )
+        if helper is not None and parse.tokens[helper].lower in ("am", "have", "do", "are"):
+            if own_subject(parse, index) is None:
+                found.append(helper)
+            continue
+        if parse.tokens[index].tag not in ("VBP", "VB"):
+            continue
         helped = parse.tokens[index - 1].tag in ("TO", "MD") or any(
             edge.role is Role.FUNCTION and parse.tokens[edge.dependent].tag in ("TO", "MD", "VBP", "VBD", "VBZ")
             for edge in parse.outgoing[index]
         )
-        if linked and not helped and own_subject(parse, index) is None:
+        if not helped and own_subject(parse, index) is None:
             found.append(index)
     return found
 

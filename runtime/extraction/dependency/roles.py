@@ -20,8 +20,8 @@ class RoleTable(NamedTuple):
 
     roles: dict[str, Role]
     reversed: dict[str, Role] = {}
-    marked: dict[str, tuple[str, str]] = {}
-    """Label of a marker's governor to (label of its object, kind)."""
+    marked: dict[str, str] = {}
+    """Label of a marker's governor to the label of its object."""
     dropped: frozenset[str] = frozenset()
 
 
@@ -46,13 +46,14 @@ DM = RoleTable(
         **dict.fromkeys(("ARG2", "ARG3", "ARG4"), P),
         **dict.fromkeys(("loc", "dir"), L),
         "temp": T,
-        **dict.fromkeys(("mwe", "times", "plus", "neg"), F),
+        **dict.fromkeys(("compound", "poss", "of", "part", "measure"), N),
+        **dict.fromkeys(("mwe", "times", "plus"), F),
         **dict.fromkeys(("_and_c", "_or_c", "_but_c", "conj", "subord"), C),
         **dict.fromkeys(("appos", "discourse"), N),
         "parenthetical": X,
     },
-    reversed={"BV": F, "compound": N, "poss": N, "of": N, "part": N, "measure": N},
-    marked={"ARG1": ("ARG2", "IN")},
+    reversed={"BV": F, "neg": F},
+    marked={"ARG1": "ARG2"},
 )
 
 PAS = RoleTable(
@@ -71,7 +72,7 @@ PAS = RoleTable(
         "verb_MOD": U,
         "aux_MOD": M,
     },
-    marked={"prep_ARG1": ("prep_ARG2", "IN"), "conj_ARG1": ("conj_ARG2", "IN")},
+    marked={"prep_ARG1": "prep_ARG2", "conj_ARG1": "conj_ARG2"},
     dropped=frozenset({"aux_ARG1", "punct_ARG1", "punct_ARG2", "lparen_ARG1"}),
 )
 
@@ -90,6 +91,9 @@ SPACY = RoleTable(
         **dict.fromkeys(("intj", "parataxis", "meta", "dep", "punct"), X),
     },
 )
+
+MODIFIER_HEADS = ("RB", "MD", "CD", "JJ", "DT", "PDT", "UH")
+"""Tags of words that DM and PAS make the head of what they modify: their first argument is turned round."""
 
 TABLES: dict[str, RoleTable] = {"sdp/psd": PSD, "sdp/dm": DM, "sdp/pas": PAS, "spacy": SPACY}
 

@@ -24,8 +24,8 @@ FOLLOWED = frozenset(
 """Relations that expand a span; asides are never followed, coordination only without a subject of its own."""
 _CARRIED_TAGS = frozenset({"DT", "PDT", "PRP$", "IN", "TO", "MD", "RP", "$", "POS", "EX", "WDT", "WP", "WRB", "CD"})
 _CLAUSAL = "VB"
-_VERB_GROUP = AUXILIARIES | MODALS | POLARITY
-_POLARITY_OR_AUXILIARY = AUXILIARIES | POLARITY
+_VERB_GROUP = AUXILIARIES | MODALS | POLARITY | {"gon", "na", "wan", "got", "ta"}
+_POLARITY_OR_AUXILIARY = AUXILIARIES | POLARITY | {"gon", "na", "wan", "got", "ta"}
 
 
 def reach(parse: Parse, index: int, clause: Clause, settings: DependencySettings) -> set[int]:
@@ -56,7 +56,7 @@ def reach(parse: Parse, index: int, clause: Clause, settings: DependencySettings
 def _is_aside(parse: Parse, head: int, index: int) -> bool:
     """A discourse adverb set off by a comma ("honestly, …", "…, though")."""
     token = parse.tokens[index]
-    if parse.outgoing[index] or token.lower in POLARITY | EVALUATIVE or token.lower not in DISCOURSE_WORDS:
+    if token.lower not in _ASIDES or parse.outgoing[index]:
         return False
     before = parse.tokens[index - 1].text if index else ""
     after = parse.tokens[index + 1].text if index + 1 < len(parse.tokens) else ""
@@ -67,13 +67,31 @@ def interval(parse: Parse, kept: set[int], clause: Clause) -> tuple[int, int]:
     """The contiguous range from the first to the last kept token, with the function words that cling to its edges."""
     start, end = min(kept), max(kept) + 1
     start = _carry_left(parse, start, clause.start)
+    end = _short_rest(parse, end, clause.end)
     return _trim(parse, start, _carry_right(parse, end, clause.end))
+
+
+_ASIDES = DISCOURSE_WORDS - POLARITY - EVALUATIVE
+SHORT_REST = 3
+"""Tokens up to the next mark that a span takes along rather than end in the middle of a phrase (ours)."""
+
+
+def _short_rest(parse: Parse, end: int, high: int) -> int:
+    for index in range(end, min(end + SHORT_REST + 1, high)):
+        if not parse.tokens[index].text[0].isalnum() and parse.tokens[index].text[0] not in "'’":
+            return index
+        if parse.tokens[index].tag == "CC":
+            return end
+    return high if high - end <= SHORT_REST else end
 
 
 def _carry_left(parse: Parse, start: int, low: int) -> int:
     """Prepositions, determiners, auxiliaries and negations that the graph leaves without an edge (PSD)."""
     while start > low:
         token = parse.tokens[start - 1]
+        if token.end == parse.tokens[start].start and "-" in (token.text, parse.tokens[start].text):
+            start -= 1  # A compound stays whole: "re-write".
+            continue
         clings = token.tag in _CARRIED_TAGS or token.lower in _VERB_GROUP
         if not clings or (parse.incoming[start - 1] and token.lower not in _POLARITY_OR_AUXILIARY):
             break
@@ -89,7 +107,7 @@ def _carry_right(parse: Parse, end: int, high: int) -> int:
             token.tag in ("RP", "POS", "%")
             or token.lower in POLARITY_TAILS
             or token.text in ("%", "€", "£")
-            or (token.start == last.end and token.text[0].isalnum())
+            or (token.start == last.end and (token.text[0].isalnum() or (token.text == "-" and end + 1 < high)))
         )
         if not clings and last.lower in DANGLING and last.tag in ("IN", "TO", "DT", "PRP$", "CC"):
             clings = token.text not in (",", ".", "!", "?", ";")

@@ -17,7 +17,7 @@ INTERJECTIONS = r"""oh|ah+|aha|h+m+|um+|uh+|er|well|so|yeah|yes|yep|yup|no|nope|
     i\ (?:have\ to|must|gotta|will|would)\ (?:say|admit)|let\ me\ (?:see|think|tell\ you)|sorry|apologies|my\ bad|tbh|to\ be\ honest|fyi|for\ what\ it'?’?s\ worth|in\ fact|as\ a\ matter\ of\ fact|
     on\ (?:an|a|that|this)\ (?:other|another|different|side|related|similar|lighter|happier)?\ ?note|speaking\ of\ which|
     funny\ enough|interestingly(?:\ enough)?|good\ (?:morning|afternoon|evening|point|question)|now|also|plus|and|look|listen|
-    guess\ what|ooh+|yay|aw+|omg|phew|ugh|gosh|man|dude|got\ it|i\ see|understood|fair\ enough|makes\ sense|
+    guess\ what|ooh+|yay|wh?oah?|woah|aw+|omg|phew|ugh|gosh|man|dude|got\ it|i\ see|understood|fair\ enough|makes\ sense|
     that'?’?s\ (?:right|true|fair|great|good|correct)|sounds\ (?:good|great)|in\ that\ case|come\ to\ think\ of\ it|first\ of\ all"""
 """Openers that carry no content when a comma, dash or sentence mark follows."""
 BARE_OPENERS = r"oh|ah+|h+m+|um+|uh+|well|so|yeah|yep|yup|ok|okay|lol|ha(?:ha)+|hey|hi|hello|and|anyways?|plus|wow|btw"

@@ -30,6 +30,8 @@ FEWEST_INFORMATIVE = 2
 """Informative words below which a unit is vague (ours)."""
 _NAMES = ("NNP", "NNPS", "CD", "$")
 _CUES_AND_NEGATIONS = CUE_WORDS | NEGATIONS
+_EVALUATIVE_OR_VAGUE = EVALUATIVE | VAGUE_WORDS
+_BEFORE_JUDGEMENT = frozenset({"for", "to", "is", "was", "are", "'s", "'re", "were"})
 _UNINFORMATIVE = STOP_WORDS | VAGUE_WORDS | EVALUATIVE | POLARITY
 _STRONG_VERBS = ATTITUDE_VERBS - {"like", "want"} | {"dislike", "enjoy", "adore", "miss"}
 
@@ -47,11 +49,13 @@ def is_anchored(parse: Parse, start: int, end: int, quoted: frozenset[int]) -> b
     return any(one.label in CUE_ENTITIES and one.start < end and one.end > start for one in parse.entities)
 
 
-def is_comment(parse: Parse, start: int, end: int, heads: list[int], quoted: frozenset[int]) -> bool:
+def is_comment(
+    parse: Parse, start: int, end: int, heads: list[int], quoted: frozenset[int], *, asks: bool
+) -> bool:
     """A remark on what was said ("it is fascinating to see how …"), or a unit of vague words ("some details")."""
     if is_anchored(parse, start, end, quoted):
         return False
-    return (not _judges(parse, start, end) and _is_remark(parse, heads)) or _is_vague(parse, start, end, heads) or is_phatic(parse.slice(start, end))
+    return (not asks and not _judges(parse, start, end) and _is_remark(parse, heads)) or _is_vague(parse, start, end, heads) or is_phatic(parse.slice(start, end))
 
 
 def _judges(parse: Parse, start: int, end: int) -> bool:
@@ -60,7 +64,7 @@ def _judges(parse: Parse, start: int, end: int) -> bool:
         word = parse.tokens[index].lower
         if word in ("i", "we", "me", "us", "myself"):
             return True
-        if word in ("my", "our") and index > start and parse.tokens[index - 1].lower in ("for", "to"):
+        if word in ("my", "our") and index > start and parse.tokens[index - 1].lower in _BEFORE_JUDGEMENT:
             return True
     return False
 
@@ -75,13 +79,24 @@ def _is_remark(parse: Parse, heads: list[int]) -> bool:
             return False
         if parse.tokens[subject].lower == "you":
             continue  # What the listener does or may do.
-        if predicate_lemma(parse, head) not in LINKING_VERBS:
+        if predicate_lemma(parse, head) not in LINKING_VERBS or not _evaluates(parse, head):
             return False
         words = [parse.tokens[subject].lower]
         words += [parse.tokens[edge.dependent].lower for edge in parse.outgoing[subject] if edge.label == "poss"]
         if not ANAPHORIC_SUBJECTS & set(words):
             return False
     return True
+
+
+def _evaluates(parse: Parse, head: int) -> bool:
+    """Whether the complement holds an evaluative or vague word: "so captivating", "a great way", not "a nurse"."""
+    for edge in parse.outgoing[head]:
+        if edge.role not in (Role.PATIENT, Role.MODIFIER):
+            continue
+        inner = [edge.dependent, *(below.dependent for below in parse.outgoing[edge.dependent])]
+        if any({parse.tokens[index].lower, parse.tokens[index].lemma} & _EVALUATIVE_OR_VAGUE for index in inner):
+            return True
+    return False
 
 
 def _is_vague(parse: Parse, start: int, end: int, heads: list[int]) -> bool:
@@ -130,6 +145,8 @@ def _is_loose(parse: Parse, start: int, comma: int, end: int, quoted: frozenset[
     comment = first.lower == "which"
     if is_anchored(parse, comma, end, quoted) or not (comment or first.lower in ILLUSTRATIONS):
         return False
+    if not comment and any(parse.tokens[index].lower in FIRST_PERSON for index in range(start, end)):
+        return False  # What illustrates a statement about the user is about the user.
     for index in range(comma + 1, end):
         token = parse.tokens[index]
         if not comment and (token.lower in FIRST_PERSON or token.tag in ("VBP", "VBZ", "VBD", "MD")):
