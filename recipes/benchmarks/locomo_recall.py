@@ -20,8 +20,9 @@ import typer
 from engrain.data_builders.sources.locomo import LocomoQuestion, LocomoSource
 from engrain.recipes import console
 from engrain.runtime.embedding import Embedder, OnnxEmbedder
-from engrain.runtime.memory import Memory, MemorySettings
+from engrain.runtime.memory import Memory
 from engrain.runtime.retrieval.search import SearchSettings
+from engrain.runtime.settings import MemorySettings
 
 ANSWERABLE = (1, 2, 3, 4)
 SINGLE_HOP = 4
@@ -44,7 +45,7 @@ class Answered:
 
 
 def ask(source: LocomoSource, embedder: Embedder, settings: SearchSettings, folder: Path) -> list[Answered]:
-    """Store every conversation in a file of its own kind and ask its answerable questions that have evidence."""
+    """Store the conversations as one user each, and ask their answerable questions that have evidence."""
     with Memory.open(folder / "locomo.db", embedder=embedder, settings=MemorySettings(search=settings)) as memory:
         for labelled in source.sessions():
             memory.add(labelled.session.turns, user_id=labelled.person)

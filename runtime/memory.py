@@ -1,0 +1,248 @@
+"""What an agent calls: add, search, get, list, delete, consolidate, over one store and one user at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from engrain.runtime.admission import admit, known_conflicts
+from engrain.runtime.arguments import check_budget, check_metadata, check_page, check_query
+from engrain.runtime.consolidation.duplicates import find_duplicates
+from engrain.runtime.ingest import Messages, make_scope, read_messages
+from engrain.runtime.opening import open_embedder, open_extractor, open_gate
+from engrain.runtime.records import Drafter
+from engrain.runtime.results import AddResult, SearchResult
+from engrain.runtime.retrieval.scope_index import ScopeFilter
+from engrain.runtime.retrieval.search import Searcher, embed
+from engrain.runtime.retrieval.surface import dense_text
+from engrain.runtime.schema import Change, MemoryRecord, Status
+from engrain.runtime.settings import MemorySettings
+from engrain.runtime.storage.protocol import Admission, Batch, Store, StoredTurn
+from engrain.runtime.storage.sqlite import SQLiteStore
+
+if TYPE_CHECKING:
+    from engrain.runtime.embedding import Embedder
+    from engrain.runtime.extraction.extractor import Extractor
+    from engrain.runtime.gate import Gate
+
+__all__ = ["Memory", "MemorySettings"]
+
+Records = list[MemoryRecord]
+Turns = list[StoredTurn]
+
+
+class Memory:
+    """The memory of many users in one store. Safe to share between threads; every process opens its own.
+
+    `gate` None takes every remembered turn; `extractor` None keeps turns as they were given.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        gate: Gate | None = None,
+        extractor: Extractor | None = None,
+        settings: MemorySettings | None = None,
+    ) -> None:
+        self.store = store
+        self.settings = settings or MemorySettings()
+        self._embedder = embedder
+        self._gate = gate
+        self._extractor = extractor
+        self._searcher = Searcher(store, embedder, self.settings.search)
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        embedder: Embedder | str | Path,
+        gate: Gate | str | Path | None = None,
+        extractor: Extractor | str | Path | None = None,
+        settings: MemorySettings | None = None,
+    ) -> Self:
+        """Open a memory file, or create it. Models are objects, or folders of their bundles.
+
+        Raises `StoreError` when the file cannot be used, above all when its vectors come from another embedder, and
+        `BundleError` for a bundle that is missing or altered.
+        """
+        settings = settings or MemorySettings()
+        embedding = open_embedder(embedder)
+        # Bundles before the file: a bad bundle must not leave an empty file behind.
+        gating, extracting = open_gate(gate), open_extractor(extractor)
+        store = SQLiteStore(path, embedding.identity, embedding.dimension, settings.sqlite)
+        return cls(store, embedding, gating, extracting, settings)
+
+    def add(
+        self,
+        messages: Messages,
+        *,
+        user_id: str,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        session_id: str | None = None,
+        timestamp: datetime | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        gate: bool = True,
+    ) -> AddResult:
+        """Store messages and make records of those worth keeping, in one transaction.
+
+        `messages`: a text, a mapping (`role`, `content`, and optionally `name`, `timestamp`, `id`), a `Turn`, or a
+        list of these; see `read_messages` for times, sessions and identity. `gate=False` takes every remembered turn
+        of this add. Every turn is stored, admitted or not; one that is stored already changes nothing.
+
+        Raises `InputError` for bad messages and `ModelServiceError` when an extractor's service fails; nothing is
+        written then, and adding the same messages again is safe.
+        """
+        scope = make_scope(user_id, agent_id, run_id)
+        extra = check_metadata(metadata)
+        turns = read_messages(messages, scope, session_id, timestamp)
+        stored = self.store.known_turns(scope, [turn.id for turn in turns])
+        known_conflicts(turns, {turn_id: known.turn.text for turn_id, known in stored.items()})
+        unique = {turn.id: turn for turn in turns}
+        new_ids = unique.keys() - stored.keys()
+        repeated = len(turns) - len(new_ids)
+        if not new_ids:
+            return AddResult(duplicates=repeated)
+        roles = self.settings.remember_roles
+        judged = admit(self.store, scope, list(unique.values()), new_ids, self._gate if gate else None, roles)
+        drafts = Drafter(self.store, scope, self._extractor, roles, extra).draft(judged)
+        vectors = embed(self._embedder, [dense_text(record) for record in drafts.records])
+        counters = {"fell_back": drafts.fell_back, "failed": len(drafts.failures), "duplicates": repeated}
+        batch = Batch(scope, tuple(judged), tuple(drafts.records), vectors, tuple(drafts.failures), counters)
+        written = self.store.write(batch)
+        kinds = Counter(new.admission for new in judged if new.turn.id in written.turn_ids)
+        return AddResult(
+            turns=len(written.turn_ids),
+            duplicates=repeated + len(written.duplicate_turn_ids),
+            admitted=kinds[Admission.ADMITTED] + kinds[Admission.AS_GIVEN],
+            rejected=kinds[Admission.REJECTED],
+            context=kinds[Admission.CONTEXT],
+            records=len(written.record_ids),
+            fell_back=drafts.fell_back,
+            failed=len(drafts.failures),
+            turn_ids=written.turn_ids,
+            record_ids=written.record_ids,
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        top_k: int | None = None,
+        limit: int | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        include_rejected: bool = False,
+        explain: bool = False,
+    ) -> SearchResult:
+        """The best active records of a user for a question, at most `top_k` (10; `limit` is another name for it).
+
+        `agent_id` and `run_id` narrow the search. `include_rejected` also looks, by words only, at turns that the
+        gate rejected; such hits say so in `why`. `explain` adds the matched terms to `why`.
+
+        Raises `InputError` for an empty query or a `top_k` below 1.
+        """
+        readable = check_query(query)
+        make_scope(user_id, agent_id, run_id)
+        budget = check_budget(top_k, limit)
+        hits = self._searcher.search(
+            readable,
+            user_id,
+            ScopeFilter(agent_id, run_id),
+            budget,
+            include_rejected=include_rejected,
+            explain=explain,
+        )
+        cut = max(0, len(readable) - self.settings.search.longest_query)
+        return SearchResult(results=tuple(hits), query_characters_cut=cut)
+
+    def get(self, record_id: str, *, user_id: str | None = None) -> MemoryRecord | None:
+        """One record, whatever its status; None when there is none, or it is not this user's."""
+        return self.store.record(record_id, user_id)
+
+    def list(
+        self,
+        *,
+        user_id: str,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        statuses: Sequence[Status] = (Status.ACTIVE,),
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> Records:
+        """Records of a user in order of arrival, active ones unless `statuses` says otherwise."""
+        make_scope(user_id, agent_id, run_id)
+        check_page(limit, offset)
+        return self.store.records(
+            user_id, agent_id=agent_id, run_id=run_id, statuses=statuses, limit=limit, offset=offset
+        )
+
+    def turns(
+        self,
+        *,
+        user_id: str,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        session_id: str | None = None,
+        ids: Sequence[str] | None = None,
+        admissions: Sequence[Admission] | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> Turns:
+        """Every turn that was added, by time: admitted, rejected and context alike."""
+        make_scope(user_id, agent_id, run_id)
+        check_page(limit, offset)
+        return self.store.turns(
+            user_id,
+            agent_id=agent_id,
+            run_id=run_id,
+            session_id=session_id,
+            ids=ids,
+            admissions=admissions,
+            limit=limit,
+            offset=offset,
+        )
+
+    def sources(self, record: MemoryRecord) -> Turns:
+        """The turns that a record, or a hit's record, comes from."""
+        found = self.store.known_turns(record.scope, record.source_turn_ids)
+        return [found[turn_id] for turn_id in record.source_turn_ids if turn_id in found]
+
+    def delete(self, record_id: str, *, user_id: str | None = None) -> bool:
+        """Delete a record for good, with source turns that no other record draws on; False when there is none."""
+        return self.store.delete(record_id, user_id)
+
+    def delete_all(self, *, user_id: str, agent_id: str | None = None, run_id: str | None = None) -> int:
+        """Delete every record and turn of a user, or of one agent or run; returns the number of records."""
+        make_scope(user_id, agent_id, run_id)
+        return self.store.delete_all(user_id, agent_id, run_id)
+
+    def consolidate(self, *, user_id: str) -> tuple[Change, ...]:
+        """Drop exact duplicates by status (SLICE-Mem A.4), logged, never deleted; returns the changes."""
+        make_scope(user_id)
+        changes = find_duplicates(self.store.records(user_id))
+        return self.store.apply(user_id, changes) if changes else ()
+
+    def counters(self, *, user_id: str) -> dict[str, int]:
+        """Totals over all adds of a user: turns, admissions, records, duplicates, fallbacks, failures."""
+        make_scope(user_id)
+        return self.store.counters(user_id)
+
+    def close(self) -> None:
+        """Release the file. A second close does nothing."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

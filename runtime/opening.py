@@ -1,0 +1,41 @@
+"""Models for a memory, given as objects or as folders of their bundles; what each needs is imported here, when used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engrain.runtime.embedding import Embedder
+    from engrain.runtime.extraction.extractor import Extractor
+    from engrain.runtime.gate import Gate
+
+
+def open_embedder(embedder: Embedder | str | Path) -> Embedder:
+    """The embedder itself, or the one in a bundle. Raises `BundleError` for a bundle that is missing or altered."""
+    if isinstance(embedder, str | Path):
+        from engrain.runtime.embedding import OnnxEmbedder
+
+        return OnnxEmbedder.load(embedder)
+    return embedder
+
+
+def open_gate(gate: Gate | str | Path | None) -> Gate | None:
+    """The gate itself, or the one in a bundle. Raises `BundleError` for a bundle that is missing or altered."""
+    if isinstance(gate, str | Path):
+        from engrain.runtime.gate import Gate
+
+        return Gate.load(gate)
+    return gate
+
+
+def open_extractor(extractor: Extractor | str | Path | None) -> Extractor | None:
+    """The extractor itself, or the one in a bundle, run in this process (wants the extra `local`).
+
+    Raises `BundleError` for a bundle that is missing or altered, `InputError` when the extra is not installed.
+    """
+    if isinstance(extractor, str | Path):
+        from engrain.runtime.extraction.local import load_extractor
+
+        return load_extractor(extractor)
+    return extractor

@@ -1,0 +1,186 @@
+"""SQLite connections: one a thread and process, write-ahead log, one writer at a time, errors with a way out."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import Field
+
+from engrain.runtime.errors import StoreError
+from engrain.runtime.schema import Contract
+
+_HEADER = b"SQLite format 3\x00"
+_SWITCH_PAUSE_S = 0.05
+
+
+class SQLiteSettings(Contract):
+    """How the file is used."""
+
+    busy_timeout_s: float = Field(default=30.0, ge=0.0, description="Seconds to wait for another writer.")
+    synchronous: str = Field(
+        default="FULL",
+        pattern="^(NORMAL|FULL|EXTRA)$",
+        description="FULL keeps an acknowledged write through a power cut; NORMAL through a crash of the process.",
+    )
+
+
+class Connections:
+    """Connections to one file. `writing` holds the file's single write lock from its first statement on."""
+
+    def __init__(self, path: Path, settings: SQLiteSettings) -> None:
+        self.path = path
+        self._settings = settings
+        self._local = threading.local()
+        self._open: dict[threading.Thread, sqlite3.Connection] = {}
+        self._registry = threading.Lock()
+        self._writer = threading.Lock()
+        self._pid = os.getpid()
+        self._closed = False
+        check_file(path)
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One consistent view over several reads."""
+        with self._translated():
+            connection = self._connection()
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.rollback()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: committed at the end, rolled back on any error."""
+        with self._translated(), self._writer:
+            connection = self._connection()
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.commit()
+            except BaseException:
+                connection.rollback()
+                raise
+
+    def close(self) -> None:
+        """Close every thread's connection. A connection inherited over a fork is left to the parent."""
+        with self._registry:
+            self._closed = True
+            if self._pid == os.getpid():
+                for connection in self._open.values():
+                    connection.close()
+            self._open.clear()
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._closed:
+            raise StoreError(f"{self.path} is closed; open the memory again")
+        if self._pid != os.getpid():
+            self._after_fork()
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            self._local.connection = connection
+        return connection
+
+    def _after_fork(self) -> None:
+        """SQLite connections must not cross a fork: the child starts with none, and never closes the parent's."""
+        self._inherited = (self._local, self._open)
+        self._local = threading.local()
+        self._open = {}
+        self._registry, self._writer = threading.Lock(), threading.Lock()
+        self._pid = os.getpid()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path, timeout=self._settings.busy_timeout_s, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._configure(connection)
+        except BaseException:
+            connection.close()
+            raise
+        with self._registry:
+            for thread in [thread for thread in self._open if not thread.is_alive()]:
+                self._open.pop(thread).close()
+            self._open[threading.current_thread()] = connection
+        return connection
+
+    def _configure(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute(f"PRAGMA synchronous = {self._settings.synchronous}")
+        deadline = time.monotonic() + self._settings.busy_timeout_s
+        while True:
+            try:
+                mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+                break
+            except sqlite3.OperationalError as error:
+                # Two processes that create a file together can meet here without SQLite's own waiting.
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_SWITCH_PAUSE_S)
+        if mode != "wal":
+            raise StoreError(f"{self.path}: its file system allows no write-ahead log; use a local disk")
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(self._explain(error)) from error
+
+    def _explain(self, error: sqlite3.Error) -> str:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            wait = self._settings.busy_timeout_s
+            return f"{self.path} is locked: another program wrote to it for over {wait:g} s; try again when it is done"
+        if "readonly" in text:
+            return f"{self.path} is read-only; make the file and its folder writable"
+        if "not a database" in text:
+            return f"{self.path} is not a memory file; give another path"
+        if "malformed" in text or "disk I/O" in text:
+            return f"{self.path} is damaged ({text}); restore a copy, or rescue it with `sqlite3 FILE .recover`"
+        if "full" in text:
+            return f"{self.path}: the disk is full; nothing of this write was kept"
+        return f"{self.path}: {text}"
+
+
+def check_file(path: Path) -> None:
+    """Refuse what cannot become or be a memory file, before SQLite creates or touches anything."""
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder; name a file in it, as in {path / 'memory.db'}")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path.parent} does not exist; create the folder first")
+    if not path.exists():
+        if not os.access(path.parent, os.W_OK):
+            raise StoreError(f"{path.parent} is not writable; choose another folder")
+        return
+    if not path.is_file():
+        raise StoreError(f"{path} is not a regular file; give another path")
+    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+        raise StoreError(f"{path} is read-only; make the file and its folder writable")
+    _check_header(path)
+
+
+def _check_header(path: Path) -> None:
+    with path.open("rb") as stream:
+        header = stream.read(100)
+    if not header:
+        return
+    if not header.startswith(_HEADER[: len(header)]):
+        raise StoreError(f"{path} is not a memory file (it does not start as a SQLite database); give another path")
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        return  # pages may still be in the log; SQLite checks them
+    page_size = int.from_bytes(header[16:18], "big")
+    pages = int.from_bytes(header[28:32], "big")
+    size = path.stat().st_size
+    # Bytes 16-17 hold the page size (1 stands for 65536), 28-31 the number of pages of the last checkpoint.
+    expected = pages * (65536 if page_size == 1 else page_size)
+    if len(header) < 100 or size < expected:
+        raise StoreError(f"{path} is truncated: {size} bytes of {expected}; restore a copy")
