@@ -74,7 +74,10 @@ class ExtractorTrainingConfig(Contract):
     accumulate: int = Field(default=8, ge=1, le=1024, description="Forward passes of one optimiser step.")
     epochs: int = Field(default=3, ge=1, le=1000, description="Passes over the training set.")
     max_empty_share: float = Field(
-        default=1.0, ge=0.0, le=1.0, description="Largest share of training windows without records; more are left out."
+        default=1.0, ge=0.0, le=1.0, description="Largest share of windows without records; more are left out."
+    )
+    max_validation: int | None = Field(
+        default=None, ge=1, description="Most windows of the validation loss, evenly spread; empty is all."
     )
     max_steps: int | None = Field(default=None, ge=1, description="Most optimiser steps; empty is all of the epochs.")
     evaluate_every: int = Field(default=50, ge=1, description="Optimiser steps between evaluations; the last step too.")

@@ -118,10 +118,17 @@ def limit_empty(examples: Sequence[ExtractionExample], share: float, seed: int) 
     empty = [place for place, example in enumerate(examples) if not example.records]
     full = len(examples) - len(empty)
     if examples and not full:
-        raise InputError("no training example has a record; there is nothing to learn from")
+        raise InputError(f"none of {len(examples)} windows has a record; there is nothing to learn from")
     most = len(empty) if share >= 1.0 else min(len(empty), math.floor(full * share / (1.0 - share)))
     dropped = set(random.Random(f"empty/{seed}").sample(empty, len(empty) - most))
     return [example for place, example in enumerate(examples) if place not in dropped], len(dropped)
+
+
+def spread(examples: Sequence[ExtractionExample], most: int | None) -> list[ExtractionExample]:
+    """At most `most` examples, evenly spaced, order kept; all of them without a number."""
+    if most is None or most >= len(examples):
+        return list(examples)
+    return [examples[place * len(examples) // most] for place in range(most)]
 
 
 def data_fingerprint(*splits: Sequence[ExtractionExample]) -> str:

@@ -20,7 +20,7 @@ from engrain.models.extractor.base import BaseModel, load_model, load_tokenizer,
 from engrain.models.extractor.batches import ExtractorData
 from engrain.models.extractor.checkpointing import BEST, LAST, Evaluation, Progress, RunCheckpoints
 from engrain.models.extractor.config import ExtractorConfig
-from engrain.models.extractor.data import check_splits, data_fingerprint, encode_examples, limit_empty
+from engrain.models.extractor.data import check_splits, data_fingerprint, encode_examples, limit_empty, spread
 from engrain.models.extractor.module import CHECKPOINT_KEY, ExtractorModule, add_lora, trainable_parameters
 from engrain.runtime.bundle import text_hash
 from engrain.runtime.errors import InputError, TrainingError
@@ -45,7 +45,7 @@ class ExtractorRun(Contract):
     train_examples: int = Field(description="Windows that were learned from.")
     validation_examples: int = Field(description="Windows of the validation loss.")
     too_long: tuple[str, ...] = Field(description="Examples left out: longer than max_length. In neither count.")
-    empty_left_out: int = Field(description="Windows without records that max_empty_share left out of training.")
+    empty_left_out: int = Field(description="Windows without records that max_empty_share left out.")
     padding_share: float = Field(description="Share of training positions that were padding.")
     base_hash: str = Field(description="SHA-256 of the base weights.")
     prompt_hash: str = Field(description="Hash of the extraction prompt.")
@@ -86,7 +86,9 @@ def train_extractor(
     # A recipe may carry more than the run depends on; that must not keep it from being resumed.
     config = ExtractorConfig(**{name: getattr(config, name) for name in ExtractorConfig.model_fields})
     check_splits(train, validation)
-    train, left_out = limit_empty(train, config.training.max_empty_share, seed)
+    train, empty_train = limit_empty(train, config.training.max_empty_share, seed)
+    validation, empty_validation = limit_empty(validation, config.training.max_empty_share, seed)
+    validation = spread(validation, config.training.max_validation)
     checkpoint = _checkpoint_to_resume(out_dir, resume)
     pl.seed_everything(seed, verbose=False)
     base = locate_base(config.model.base)
@@ -103,7 +105,9 @@ def train_extractor(
     if checkpoint is None or not _finished(checkpoint, module, callback):
         _fit(config, module, data, callback, checkpoint)
     _save_adapter(out_dir, module, tokenizer)
-    run = _result(out_dir, config, module, data, callback, facts, seed, left_out, time.monotonic() - started)
+    run = _result(
+        out_dir, config, module, data, callback, facts, seed, empty_train + empty_validation, time.monotonic() - started
+    )
     (out_dir / RUN_FILE).write_text(run.model_dump_json(indent=2), encoding="utf-8")
     return run
 

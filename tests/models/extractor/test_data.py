@@ -20,6 +20,7 @@ from engrain.models.extractor.data import (
     encode_example,
     encode_examples,
     limit_empty,
+    spread,
 )
 from engrain.runtime.errors import InputError, TrainingError
 from engrain.runtime.extraction.extractor import DimensionalExtractor
@@ -135,8 +136,14 @@ def test_windows_without_records_are_limited_and_counted(example: Build) -> None
     assert kept[2:] == full
     assert limit_empty([*empty, *full], 1.0, seed=1) == ([*empty, *full], 0)
     assert limit_empty([*empty, *full], 0.0, seed=1) == (full, 4)
-    with pytest.raises(InputError, match="no training example has a record"):
+    with pytest.raises(InputError, match="none of 4 windows has a record"):
         limit_empty(empty, 0.5, seed=1)
+
+
+def test_validation_windows_are_spread_evenly(example: Build) -> None:
+    examples = [example(index) for index in range(10)]
+    assert [entry.id for entry in spread(examples, 3)] == ["example-0", "example-3", "example-6"]
+    assert spread(examples, None) == spread(examples, 10) == examples
 
 
 def test_the_fingerprint_tells_splits_apart(example: Build) -> None:
