@@ -9,7 +9,7 @@ from engrain.runtime.extraction.dependency.clauses import Clause, quoted_tokens,
 from engrain.runtime.extraction.dependency.coverage import cleaned_tokens, retained_share
 from engrain.runtime.extraction.dependency.lexicons import CONTRAST_CUES, CUE_WORDS, DANGLING, KEPT_CONNECTIVES, NEGATIONS, STOP_WORDS
 from engrain.runtime.extraction.dependency.frames import question_frame
-from engrain.runtime.extraction.dependency.merging import Unit, combine
+from engrain.runtime.extraction.dependency.merging import Unit, attribute, attributed, combine
 from engrain.runtime.extraction.dependency.parse import Parse
 from engrain.runtime.extraction.dependency.predicates import (
     Candidate,
@@ -91,13 +91,20 @@ def analyse(parse: Parse, settings: DependencySettings) -> Analysis:
     if not whole:
         return Analysis(parse.text, parse, traces, [], "", "skipped", 0.0, "discourse only")
     reason = f"coverage {share:.2f}" if units else "no usable unit"
-    text = _joined(whole)
+    text = attribute(_joined(whole))
     merged = Unit(text, whole[0].start, whole[-1].end, "surface", tuple(p for u in whole for p in u.predicates))
     return Analysis(parse.text, parse, traces, [merged], text, "fallback", retained_share(tokens, text), reason)
 
 
+def surface_entry(parse: Parse, settings: DependencySettings) -> str:
+    """What the surface route stores for a parsed turn: the cleaned source, user-attributed, nothing left out."""
+    quoted = quoted_tokens(parse)
+    plain = settings.model_copy(update={"trim": False})
+    return attribute(_joined(_whole(parse, split_clauses(parse, settings, quoted), quoted, plain)))
+
+
 def _combined(found: list[Unit], tokens: list[str], settings: DependencySettings) -> tuple[list[Unit], str, float]:
-    units = combine(found, settings)
+    units = attributed(combine(found, settings))
     entry = " ".join(unit.text for unit in units)
     return units, entry, retained_share(tokens, entry)
 

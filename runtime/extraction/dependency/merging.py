@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from engrain.runtime.extraction.dependency.coverage import near_duplicates, words
 from engrain.runtime.extraction.dependency.lexicons import ANAPHORIC_CUES, CONTRAST_CUES
 from engrain.runtime.extraction.dependency.realization import NOTED
 from engrain.runtime.extraction.dependency.settings import DependencySettings
+
+
+_USER = re.compile(r"\bUser\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,18 @@ def combine(units: list[Unit], settings: DependencySettings) -> list[Unit]:
     if len(units) > 1 and (len(units) > settings.units_per_turn or _has_cue(units)):
         return [_merged(units)]
     return units
+
+
+def attributed(units: list[Unit]) -> list[Unit]:
+    """Units of which at least one speaks of the user: a statement about the world is something that the user noted."""
+    if units and not any(_USER.search(unit.text) for unit in units):
+        return [replace(units[0], text=attribute(units[0].text)), *units[1:]]
+    return units
+
+
+def attribute(text: str) -> str:
+    """The text, led by `User noted:` when it does not speak of the user."""
+    return text if not text or _USER.search(text) else NOTED + text
 
 
 def drop_duplicates(units: list[Unit], settings: DependencySettings) -> list[Unit]:

@@ -268,12 +268,10 @@ def _finite_after(parse: Parse, subject: int, end: int) -> int | None:
         tag, word = tokens[index].tag, tokens[index].lower.replace("’", "'")
         if word in CLITICS and tokens[index].start == tokens[index - 1].end:
             return index
-        if tag in ("MD", "VBP", "VBD", "VBZ", "VB"):
-            return index
+        if tag in ("MD", "VBP", "VBD", "VBZ", "VB") or word == "like":
+            return index  # "like" after a first-person subject is a verb, whatever its tag.
         if tag.startswith(("RB", "CC", "UH")) or tokens[index].text in (",", "(", ")") or word in ("and", "all", "both", "myself"):
             continue
-        if word == "like" and tag == "IN":
-            return index
         # A verb whose tag is wrong still governs the pronoun.
         governs = any(edge.dependent == subject and edge.role is Role.ACTOR for edge in parse.outgoing[index])
         if governs and tag in ("NN", "JJ", "IN") and index == subject + 1:

@@ -76,6 +76,7 @@ def convert(doc: Any) -> Parse:
     tokens = [
         Token(t.text, t.lower_, t.lemma_.lower(), t.tag_, t.idx, t.idx + len(t.text)) for t in kept
     ]
+    _repair_like(tokens, heads, labels)
     entities = [
         Entity(inside[0], inside[-1] + 1, span.label_)
         for span in doc.ents
@@ -89,6 +90,31 @@ def convert(doc: Any) -> Parse:
             sentences.append((start, end))
         start = end
     return Parse(doc.text, tokens, entities, _edges(tokens, heads, labels, kinds), sentences, "spacy")
+
+
+def _repair_like(tokens: list[Token], heads: list[int], labels: list[str]) -> None:
+    """Make a verb of the "like" in "I actually really like jazz", which the small pipeline often reads as preposition."""
+    for index, token in enumerate(tokens):
+        if token.lower != "like" or token.tag != "IN" or index + 1 >= len(tokens):
+            continue
+        subject = index - 1
+        while subject >= 0 and tokens[subject].tag == "RB":
+            subject -= 1
+        if subject < 0 or tokens[subject].lower not in ("i", "we", "they") or labels[index] == "mark":
+            continue
+        above = heads[subject]
+        if above != subject and above != index and tokens[above].tag.startswith(("VB", "MD")) and above > index:
+            continue  # The pronoun belongs to a verb after it: "I, like you, live here".
+        tokens[index] = token._replace(tag="VBP", lemma="like")
+        outer = index if above in (subject, index) else above
+        label = labels[subject] if outer != index else "ROOT"
+        for other, head in enumerate(heads):
+            if head == subject and other != index:
+                heads[other] = index
+            if head == index and labels[other] in ("pobj", "pcomp"):
+                labels[other] = "dobj"
+        heads[index], labels[index] = outer, "conj" if label.startswith("nsubj") else label
+        heads[subject], labels[subject] = index, "nsubj"
 
 
 def _edges(tokens: list[Token], heads: list[int], labels: list[str], kinds: dict[int, str]) -> list[Edge]:

@@ -76,6 +76,8 @@ def _is_remark(parse: Parse, heads: list[int]) -> bool:
     for head in heads:
         subject = own_subject(parse, head)
         if subject is None:
+            subject = next((edge.dependent for edge in parse.outgoing[head] if edge.label == "expl"), None)
+        if subject is None:
             return False
         if parse.tokens[subject].lower == "you":
             continue  # What the listener does or may do.
@@ -192,5 +194,7 @@ def is_filler(parse: Parse, index: int, start: int, end: int) -> bool:
     if _after_polarity(parse, index, start):
         return False
     following = parse.tokens[index + 1]
-    return following.tag not in ("CD", "$", "IN", "DT", "CC", ".", "WRB", "WP") and following.lower != "as"
+    if token.lower == "just" and following.tag in ("IN", "DT", "WRB", "WP"):
+        return False  # "just before", "just a": the word limits what follows.
+    return following.tag not in ("CD", "$", "CC", ".") and following.lower != "as"
 
