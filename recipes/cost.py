@@ -11,7 +11,7 @@ from engrain.recipes import console
 from engrain.runtime.llm.accounts import CostLine, cost
 from engrain.runtime.llm.projection import Projection
 
-COLUMNS = ("stage", "teacher", "run", "answers", "truncated", "tokens in", "tokens out", "USD", "failed", "lost")
+COLUMNS = ("stage", "teacher", "run", "answers", "cut", "tokens in", "out", "USD", "failed", "lost")
 
 
 def command(ledger: str, run: str | None, as_json: bool) -> None:
