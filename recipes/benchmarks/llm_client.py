@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib.util
-import resource
+import os
 import sys
 import tempfile
 import time
@@ -125,11 +125,9 @@ async def watch_memory(url: str, number: int, concurrency: int, step: int, trace
 
 
 def resident_mb() -> float:
-    """Resident memory now, or its peak where the system does not tell."""
+    """Resident memory now; 0 where the system has no /proc."""
     status = Path("/proc/self/statm")
-    if status.is_file():
-        return int(status.read_text().split()[1]) * resource.getpagesize() / 1e6
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6 if status.is_file() else 0.0
 
 
 def memory(number: int, concurrency: int, latency_s: float, trace: bool) -> None:

@@ -130,3 +130,7 @@ def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> No
 def test_an_address_without_a_scheme_is_refused() -> None:
     with pytest.raises(ValidationError, match="write http"):
         EndpointSettings(**BASE | {"base_url": "localhost:8000/v1"})
+
+
+def test_prices_from_yaml_are_exact() -> None:
+    assert str(EndpointSettings(**BASE | {"usd_per_million_input": 0.15}).usd_per_million_input) == "0.15"

@@ -182,6 +182,7 @@ def test_concurrency_is_kept_and_calls_are_drawn_lazily(
         async for _ in OnlineClient(settings(concurrency=7), ledger, run="r").run(calls()):
             done += 1
             assert drawn[0] <= done + 2 * 7
+            assert len(asyncio.all_tasks()) <= 2 * 7 + 2, "tasks do not pile up with the number of calls"
 
     asyncio.run(go())
     assert server.service.most_in_flight == 7
