@@ -148,10 +148,10 @@ def read_ids(path: Path) -> frozenset[str]:
         raise InputError(f"{path} is not a file; give a Parquet, JSONL or text file with the ids of admitted turns")
     if path.suffix == ".parquet":
         try:
-            import pyarrow.parquet as parquet
+            from datasets import Dataset
         except ImportError:
             raise InputError("reading Parquet needs the extra `data`; pip install 'engrain[data]'") from None
-        rows = parquet.read_table(path).to_pylist()
+        rows = Dataset.from_parquet(str(path)).to_list()
     elif path.suffix == ".jsonl":
         rows = [json_lines.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     else:
@@ -163,9 +163,7 @@ def read_ids(path: Path) -> frozenset[str]:
 
 def _show(report: dict[str, Any]) -> None:
     columns = ("paper", "admitted", "positive", "admitted_copy", "positive_copy")
-    rows = [
-        (name, *(report[column].get(name) for column in columns)) for name in Diagnostics.__dataclass_fields__
-    ]
+    rows = [(name, *(report[column].get(name) for column in columns)) for name in Diagnostics.__dataclass_fields__]
     console.show_table(f"dependency extractor, {report['parser']}", ("", *columns), rows)
     console.show_table(
         "worst positive turns",

@@ -45,49 +45,11 @@ def split_clauses(parse: Parse, settings: DependencySettings, quoted: frozenset[
     return [_clause(parse, start, end, settings) for start, end in ranges]
 
 
-def quoted_tokens(parse: Parse) -> frozenset[int]:
-    """Tokens strictly inside a pair of double quotes, or of single quotes at word boundaries: never cut or changed."""
-    text = parse.text
-    if not any(mark in text for mark in "\"“”‘'*`"):
-        return frozenset()
-    spans, open_at = [], {}
-    for position, mark in enumerate(text):
-        if mark not in "\"“”‘’'*`":
-            continue
-        if mark in "“‘":
-            open_at[mark] = position
-        elif mark == "”" and "“" in open_at:
-            spans.append((open_at.pop("“"), position))
-        elif mark == "’" and "‘" in open_at and not text[position + 1 : position + 2].isalnum():
-            spans.append((open_at.pop("‘"), position))
-        elif mark in "\"`" or (mark in "'*" and _is_single_quote(text, position, mark in open_at)):
-            if mark in open_at:
-                spans.append((open_at.pop(mark), position))
-            else:
-                open_at[mark] = position
-    if not spans:
-        return frozenset()
-    return frozenset(
-        index
-        for index, token in enumerate(parse.tokens)
-        for start, end in spans
-        if start < token.start and token.end <= end
-    )
-
-
-def _is_single_quote(text: str, position: int, is_open: bool) -> bool:
-    """Whether an apostrophe is a quotation mark: it opens after a blank, and closes where no letter follows."""
-    before, after = text[position - 1 : position], text[position + 1 : position + 2]
-    if is_open:
-        return not after.isalnum() and not before.isspace()
-    return (not before or before in " \n([:") and after.isalnum() and text[position] in text[position + 1 :]
-
-
 def _sentences(parse: Parse, quoted: frozenset[int]) -> list[tuple[int, int]]:
     """The parser's sentences; a boundary inside a quotation, or in front of a closing mark, is none."""
     merged: list[tuple[int, int]] = []
     for start, end in parse.sentences:
-        if merged and (start in quoted and start - 1 in quoted or not _ends_sentence(parse, merged[-1][1])):
+        if merged and ((start in quoted and start - 1 in quoted) or not _ends_sentence(parse, merged[-1][1])):
             merged[-1] = (merged[-1][0], end)
         else:
             merged.append((start, end))
@@ -158,7 +120,9 @@ def _split_at_conjunctions(
             continue
         after_comma = tokens[index - 1].text == ","
         request = tokens[index + 1].lower in ("please", "pls", "plz") or (
-            after_comma and tokens[index + 1].lower in ("can", "could") and tokens[min(index + 2, end - 1)].lower == "you"
+            after_comma
+            and tokens[index + 1].lower in ("can", "could")
+            and tokens[min(index + 2, end - 1)].lower == "you"
         )
         if request or (
             long_enough and after_comma and _has_verb(parse, begin, index) and _starts_clause(parse, index + 1, end)
@@ -170,7 +134,7 @@ def _split_at_conjunctions(
 
 
 def _asks_next(parse: Parse, begin: int, comma: int, end: int) -> bool:
-    """Whether a question or request follows a statement after a mere comma: "I'm in Rome, can you …", "…, what are …"."""
+    """Whether a question follows a statement after a mere comma: "I'm in Rome, can you …", "…, what are …"."""
     if end - comma < 4:
         return False
     first, second, third = (parse.tokens[comma + step] for step in (1, 2, 3))
@@ -203,9 +167,9 @@ def _has_subject(parse: Parse, start: int, end: int, before: int | None = None) 
     """Whether a verb in [start, end) has an actor in it, to its left (and left of `before` when given)."""
     for index in range(start, end):
         for edge in parse.incoming[index]:
-            if edge.role is Role.ACTOR or edge.label == "nsubjpass":
-                if edge.label != "control" and start <= edge.dependent < edge.head < end:
-                    return before is None or edge.dependent < before
+            subject = edge.role is Role.ACTOR or edge.label == "nsubjpass"
+            if subject and edge.label != "control" and start <= edge.dependent < edge.head < end:
+                return before is None or edge.dependent < before
     return False
 
 
@@ -243,13 +207,14 @@ def _clause(parse: Parse, outer: int, end: int, settings: DependencySettings) ->
 def _drops(parse: Parse, index: int, end: int) -> bool:
     """Whether a leading connective may go: it joins clauses, and does not open a subordinate one before its main."""
     word, following = parse.tokens[index].lower, parse.tokens[index + 1]
-    if word in ("because", "although", "though", "since", "while", "whereas", "however", "instead") and following.text != ",":
+    if (
+        word in ("because", "although", "though", "since", "while", "whereas", "however", "instead")
+        and following.text != ","
+    ):
         return False
     if word in ("or", "nor", "then", "also", "plus", "yet") and following.tag.startswith("V"):
         return word in ("then", "also")
-    if word == "so" and (following.tag.startswith(("J", "RB")) or following.lower == "that"):
-        return False
-    return True
+    return not (word == "so" and (following.tag.startswith(("J", "RB")) or following.lower == "that"))
 
 
 def _is_mark(text: str) -> bool:

@@ -25,8 +25,7 @@ def cleaned_tokens(parse: Parse, clauses: Iterable[Clause], comments: frozenset[
         for clause in clauses
         if not clause.discourse_only
         for index in range(clause.start, clause.end)
-        if index not in comments
-        and any(character.isalnum() for character in parse.tokens[index].lower)
+        if index not in comments and any(character.isalnum() for character in parse.tokens[index].lower)
     ]
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from engrain.runtime.extraction.dependency.analysis import Analysis
-from engrain.runtime.extraction.dependency.clauses import quoted_tokens
 from engrain.runtime.extraction.dependency.lexicons import (
     ATTITUDE_VERBS,
     CUE_WORDS,
@@ -19,8 +18,9 @@ from engrain.runtime.extraction.dependency.lexicons import (
     VAGUE_WORDS,
 )
 from engrain.runtime.extraction.dependency.parse import Parse, Role
-from engrain.runtime.extraction.dependency.predicates import is_predicate, own_subject, predicate_lemma
-from engrain.runtime.extraction.dependency.realization import rewrite
+from engrain.runtime.extraction.dependency.propositions import is_predicate, own_subject, predicate_lemma
+from engrain.runtime.extraction.dependency.quotation import quoted_tokens
+from engrain.runtime.extraction.dependency.rewriting import rewrite
 from engrain.runtime.extraction.dependency.roles import PLACE_ENTITIES, TIME_ENTITIES
 from engrain.runtime.extraction.dependency.times import resolve
 from engrain.runtime.schema import Dimensions, MemoryType

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from engrain.runtime.extraction.dependency.analysis import Analysis, ClauseTrace
+from engrain.runtime.extraction.dependency.analysis import Analysis
 from engrain.runtime.extraction.dependency.parse import Parse, Role
 from engrain.runtime.extraction.dependency.predicates import Candidate
+from engrain.runtime.extraction.dependency.selection import ClauseTrace
 
 _WIDTH, _ROW, _LEVEL = 9, 26, 22
 """Pixels a character of a token, between rows of text, and between levels of arcs."""
@@ -105,9 +106,7 @@ def _graph(parse: Parse, start: int, end: int) -> str:
         centres[index] = x + width / 2
         x += width + 8
     arcs = [
-        edge
-        for edge in parse.edges
-        if edge.head in centres and edge.dependent in centres and edge.role in _COLOURS
+        edge for edge in parse.edges if edge.head in centres and edge.dependent in centres and edge.role in _COLOURS
     ]
     top = 10 + _LEVEL * min(8, max((abs(edge.head - edge.dependent) for edge in arcs), default=1))
     drawn = []

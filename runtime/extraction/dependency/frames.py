@@ -19,7 +19,36 @@ _ORDER_AUXILIARIES = DO_FORMS | {"dont"}
 _WANTING = frozenset({"need", "want", "like", "love", "ask"})
 
 
-_LEAD_WORDS = frozenset({"i", "we", "was", "am", "'m", "’m", "m", "im", "just", "also", "really", "have", "been", "'ve", "do", "often", "it", "that", "this", "makes", "made", "got", "me", "but", "so", "and"})
+_LEAD_WORDS = frozenset(
+    {
+        "i",
+        "we",
+        "was",
+        "am",
+        "'m",
+        "’m",
+        "m",
+        "im",
+        "just",
+        "also",
+        "really",
+        "have",
+        "been",
+        "'ve",
+        "do",
+        "often",
+        "it",
+        "that",
+        "this",
+        "makes",
+        "made",
+        "got",
+        "me",
+        "but",
+        "so",
+        "and",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +109,9 @@ def question_frame(parse: Parse, start: int, end: int) -> tuple[int, tuple[int, 
             break
     for index in range(begin, min(end - 3, begin + 8)):
         words = tuple(tokens[at].lower for at in range(index, index + 3))
-        if words in (("do", "you", "think"), ("do", "you", "suppose"), ("would", "you", "say")) and (index > begin or index + 4 < end):
+        if words in (("do", "you", "think"), ("do", "you", "suppose"), ("would", "you", "say")) and (
+            index > begin or index + 4 < end
+        ):
             return begin, (index, index + 3)
     return begin, None
 
@@ -108,21 +139,42 @@ def _indirect(parse: Parse, index: int, end: int) -> Frame | None:
             rest = place + 1
             rest += words[rest : rest + 1] in (["if"], ["that"], ["whether"])
             if words[rest : rest + 1] in (["you"], ["u"]) and words[rest + 1 : rest + 2] in (
-                ["could"], ["can"], ["would"], ["might"], ["will"], ["'d"],
+                ["could"],
+                ["can"],
+                ["would"],
+                ["might"],
+                ["will"],
+                ["'d"],
             ):
                 return _asked(parse, index + rest + 2, end)
             return None
         if word in _WANTING and words[place + 1 : place + 3] == ["you", "to"]:
             return _asked(parse, index + place + 3, end)
-        if word not in ("i", "we", "was", "am", "'m", "m", "im", "were", "'d", "would", "just", "really", "also", "have", "been", "'ve", "actually"):
+        if word not in (
+            "i",
+            "we",
+            "was",
+            "am",
+            "'m",
+            "m",
+            "im",
+            "were",
+            "'d",
+            "would",
+            "just",
+            "really",
+            "also",
+            "have",
+            "been",
+            "'ve",
+            "actually",
+        ):
             return None
     return None
 
 
 def _skip_softeners(parse: Parse, index: int, end: int) -> int:
-    while index < end and (
-        parse.tokens[index].lower in _SKIPPED or (parse.tokens[index].text == "," and index > 0)
-    ):
+    while index < end and (parse.tokens[index].lower in _SKIPPED or (parse.tokens[index].text == "," and index > 0)):
         index += 1
     return index
 
@@ -136,7 +188,9 @@ def _is_order(parse: Parse, index: int, polite: bool) -> bool:
         return False  # The first half of a compound ("gluten-free") whose tag is wrong.
     if token.tag not in ("VB", "VBP") and not (polite and token.tag in ("NN", "JJ", "NNP", "UH", "VBD", "VBN", "RB")):
         return False
-    if any(edge.role is Role.ACTOR and edge.label != "control" and edge.dependent < index for edge in parse.outgoing[index]):
+    if any(
+        edge.role is Role.ACTOR and edge.label != "control" and edge.dependent < index for edge in parse.outgoing[index]
+    ):
         return False
     if polite:
         return True
@@ -147,7 +201,7 @@ def _is_action(parse: Parse, index: int) -> bool:
     token = parse.tokens[index]
     if token.lower in ("like", "mind", "prefer", "say", "be"):
         return False  # "Would you like …?" offers.
-    return token.tag.startswith(("VB", "NN")) and token.lower == token.lemma or token.tag in ("VB", "VBP")
+    return (token.tag.startswith(("VB", "NN")) and token.lower == token.lemma) or token.tag in ("VB", "VBP")
 
 
 def _lower(parse: Parse, index: int, end: int) -> str:

@@ -44,7 +44,7 @@ class HanlpParser:
         Raises `InputError` naming the extra when HanLP is missing, or the model cannot be found or fetched.
         """
         try:
-            import hanlp
+            import hanlp  # type: ignore[import-untyped,unused-ignore]
         except ImportError:
             raise InputError("HanLP is not installed; pip install 'engrain[hanlp]'") from None
         source = getattr(hanlp.pretrained.mtl, model, model)
@@ -79,7 +79,9 @@ class HanlpParser:
         return parses
 
 
-def from_components(tokenize: Callable[[str], list[str]], tag: Callable[[list[str]], list[str]], graph: Any) -> Annotate:
+def from_components(
+    tokenize: Callable[[str], list[str]], tag: Callable[[list[str]], list[str]], graph: Any
+) -> Annotate:
     """An annotator from single-task parts: a tokenizer, a tagger, and a HanLP semantic dependency parser.
 
     Lemmas are the lower-cased words; there are no entities.

@@ -86,8 +86,9 @@ EVALUATIVE = _words(
     remarkable powerful valid thoughtful valuable fantastic profound compelling hilarious thought-provoking"""
 )
 DISCOURSE_WORDS = EVALUATIVE | _words(
-    """oh ah hm hmm hmmm um uh well so yeah yes yep yup no nope nah ok okay k alright sure thanks thank thx ty cheers wow
-    haha hahaha lol lmao hey hi hello there anyway anyways actually honestly frankly basically btw like right absolutely
+    """oh ah hm hmm hmmm um uh well so yeah yes yep yup no nope nah ok okay k alright sure thanks thank thx ty cheers
+    wow haha hahaha lol lmao hey hi hello there anyway anyways actually honestly frankly basically btw like
+    right absolutely
     definitely exactly totally certainly indeed again too very really much please and but you of course bye goodbye
     morning evening afternoon night sounds that it this was is 's all everything for a the lot my friend pretty quite
     to hear is be ha aww aw omg yay welcome hooray congrats congratulations agreed perfect got i see understood goodness
@@ -121,8 +122,9 @@ ANAPHORIC_SUBJECTS = _words("it that this these those they there he she his her 
 VAGUE_WORDS = _words(
     """thing something anything everything stuff detail detailed information info change changes thought thoughts take
     perspective opinion lot bit kind kinda sort way one ones help need want like think know make get got have see tell
-    say try go going guess wonder wondering curious hear heard chat chatting talk talking discuss discussion conversation
-    conversations question questions topic topics point points idea ideas sure glad happy pleased let look looking
+    say try go going guess wonder wondering curious hear heard chat chatting talk talking discuss discussion
+    conversation conversations question questions topic topics point points idea ideas sure glad happy
+    pleased let look looking
     forward mean share explain give interested interest appreciate enjoy enjoyed time later next soon moment while
     anything else much many little use add update include different specific few new course example examples back
     later today assistance assist part kind add good great you your find hope hoping maybe come coming consider well
@@ -134,19 +136,23 @@ VAGUE_WORDS = _words(
 
 STATIVE_STARTS = _words(
     """want need love hate like prefer have think hope wish plan enjoy live know feel believe guess got trying going
-    miss dislike seem own used"""
+    miss dislike seem own used appreciate bet"""
 )
 """A sentence without a subject that starts with one of these is about the user, not an order."""
 
 DANGLING = _words("of to in on at for with from by and or but the a an my their his her as than because into about if")
 """A unit that ends with one of these is a fragment."""
 
-STOP_WORDS = _words(
-    """a an the and or but if then than so as of at by for with about into through during before after to from in on off
-    over under again further here there when where why how such too very can will just should now i me my myself we our
+STOP_WORDS = (
+    _words(
+        """a an the and or but if then than so as of at by for with about into through during before after to from in on
+    off over under again further here there when where why how such too very can will just should now i me my
+    myself we our
     ours us you your yours he him his she her hers it its they them their theirs what which who whom this that these
     those am is are was were be been being have has had do does did doing would could also im ive s t re ve ll d m"""
-) | FILLERS
+    )
+    | FILLERS
+)
 """Function words and stressing adverbs, which content-token retention leaves out. Negations and quantities count."""
 
 REQUEST_MODALS = _words("can could would will")
@@ -156,12 +162,19 @@ QUESTION_AUXILIARIES = _words(
     "do does did is are was were am can could should would will have has had may might shall must 's"
 )
 
-ENGLISH_WORDS = STOP_WORDS | NEGATIONS | DISCOURSE_WORDS | _words(
-    """want need like love go went get got know think see make made work time day new one two don't i'm it's that's
+ENGLISH_WORDS = (
+    STOP_WORDS
+    | NEGATIONS
+    | DISCOURSE_WORDS
+    | _words(
+        """want need like love go went get got know think see make made work time day new one two don't i'm it's that's
     didn't can't won't isn't let us up out down back because your am pm today yesterday tomorrow"""
+    )
 )
 FOREIGN_WORDS: dict[str, frozenset[str]] = {
-    "de": _words("ich und der die das ist nicht ein eine mit für auf wir mein meine habe bin kein keine im zu seit den"),
+    "de": _words(
+        "ich und der die das ist nicht ein eine mit für auf wir mein meine habe bin kein keine im zu seit den"
+    ),
     "es": _words("yo el la los las de que no en un una mi mis por con para es estoy soy muy pero como me se del y"),
     "fr": _words("je le la les des un une est pas ne mon ma mes et dans pour avec sur suis que qui ai du au j'ai nous"),
     "it": _words("io il lo la gli un una è non mio mia di che per con sono ho del nel ma mi si alla della e"),
@@ -185,3 +198,10 @@ PLACE_NOUNS = _words(
     centre center downtown neighbourhood neighborhood campus street road yard basement workshop shelter"""
 )
 """Nouns that name a place without being names."""
+
+PLACE_ADVERBS = _words("here there home abroad upstairs downstairs nearby overseas away")
+TIME_ADVERBS = _words(
+    """now today tomorrow yesterday tonight soon later recently lately currently already always usually often sometimes
+    daily weekly monthly yearly someday nowadays anymore weekends mornings evenings nights once twice never again ago
+    early before afterwards"""
+)

@@ -10,7 +10,6 @@ from engrain.runtime.extraction.dependency.lexicons import ANAPHORIC_CUES, CONTR
 from engrain.runtime.extraction.dependency.realization import NOTED
 from engrain.runtime.extraction.dependency.settings import DependencySettings
 
-
 _USER = re.compile(r"\bUser\b")
 
 

@@ -65,7 +65,17 @@ class Entity(NamedTuple):
 class Parse:
     """One parsed turn. `sentences` are token ranges [start, end) that partition the tokens."""
 
-    __slots__ = ("edges", "entities", "incoming", "label_set", "outgoing", "predicate_memo", "sentences", "text", "tokens")
+    __slots__ = (
+        "edges",
+        "entities",
+        "incoming",
+        "label_set",
+        "outgoing",
+        "predicate_memo",
+        "sentences",
+        "text",
+        "tokens",
+    )
 
     def __init__(
         self,

@@ -8,7 +8,9 @@ from engrain.runtime.extraction.dependency.clauses import Clause
 from engrain.runtime.extraction.dependency.lexicons import CUE_ENTITIES
 from engrain.runtime.extraction.dependency.parse import Parse
 
-MONEY = re.compile(r"[$€£¥]\s?\d[\d,.]*\d|[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars|euros|pounds|bucks|usd|eur)\b", re.IGNORECASE)
+MONEY = re.compile(
+    r"[$€£¥]\s?\d[\d,.]*\d|[$€£¥]\s?\d|\b\d[\d,.]*\s?(?:dollars|euros|pounds|bucks|usd|eur)\b", re.IGNORECASE
+)
 
 
 def amounts(text: str) -> list[str]:

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from engrain.runtime.extraction.dependency.lexicons import NEGATIONS
+from engrain.runtime.extraction.dependency.lexicons import NEGATIONS, PLACE_ADVERBS, TIME_ADVERBS
 from engrain.runtime.extraction.dependency.parse import Edge, Role, Token
 from engrain.runtime.extraction.dependency.roles import (
     CONJUNCTIONS,
     MODIFIER_HEADS,
-    PLACE_ADVERBS,
     PLACE_ENTITIES,
     TABLES,
-    TIME_ADVERBS,
     TIME_ENTITIES,
     RoleTable,
     phrase_role,

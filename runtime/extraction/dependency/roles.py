@@ -7,6 +7,8 @@ two arguments become one edge, whose role comes from the marker (`PREPOSITIONS`,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from engrain.runtime.extraction.dependency.parse import Role
@@ -18,9 +20,9 @@ M, N, C, F, X = Role.MODIFIER, Role.NOMINAL, Role.COORDINATION, Role.FUNCTION, R
 class RoleTable(NamedTuple):
     """How the labels of one format are read; a label in none of the tables is a modifier."""
 
-    roles: dict[str, Role]
-    reversed: dict[str, Role] = {}
-    marked: dict[str, str] = {}
+    roles: Mapping[str, Role]
+    reversed: Mapping[str, Role] = MappingProxyType({})
+    marked: Mapping[str, str] = MappingProxyType({})
     """Label of a marker's governor to the label of its object."""
     dropped: frozenset[str] = frozenset()
 
@@ -81,13 +83,9 @@ SPACY = RoleTable(
         **dict.fromkeys(("nsubj", "csubj", "agent", "control"), A),
         **dict.fromkeys(("dobj", "attr", "acomp", "oprd", "ccomp", "xcomp", "dative", "nsubjpass", "csubjpass"), P),
         **dict.fromkeys(("advmod", "npadvmod", "advcl", "prep", "pcomp"), M),
-        **dict.fromkeys(
-            ("amod", "compound", "nummod", "nmod", "quantmod", "appos", "acl", "relcl", "pobj", "poss"), N
-        ),
+        **dict.fromkeys(("amod", "compound", "nummod", "nmod", "quantmod", "appos", "acl", "relcl", "pobj", "poss"), N),
         "conj": C,
-        **dict.fromkeys(
-            ("aux", "auxpass", "neg", "det", "case", "mark", "prt", "predet", "cc", "preconj", "expl"), F
-        ),
+        **dict.fromkeys(("aux", "auxpass", "neg", "det", "case", "mark", "prt", "predet", "cc", "preconj", "expl"), F),
         **dict.fromkeys(("intj", "parataxis", "meta", "dep", "punct"), X),
     },
 )
@@ -116,12 +114,6 @@ CONJUNCTIONS: dict[str, Role] = {
 
 TIME_ENTITIES = frozenset({"DATE", "TIME"})
 PLACE_ENTITIES = frozenset({"GPE", "LOC", "FAC"})
-PLACE_ADVERBS = frozenset({"here", "there", "home", "abroad", "upstairs", "downstairs", "nearby", "overseas", "away"})
-TIME_ADVERBS = frozenset(
-    """now today tomorrow yesterday tonight soon later recently lately currently already always usually often sometimes
-    daily weekly monthly yearly someday nowadays anymore weekends mornings evenings nights once twice never again ago
-    early before afterwards""".split()
-)
 
 
 def phrase_role(preposition: str, is_time: bool, is_place: bool, at_noun: bool) -> Role:

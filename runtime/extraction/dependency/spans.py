@@ -15,7 +15,7 @@ from engrain.runtime.extraction.dependency.lexicons import (
     POLARITY_TAILS,
 )
 from engrain.runtime.extraction.dependency.parse import Parse, Role
-from engrain.runtime.extraction.dependency.predicates import own_subject
+from engrain.runtime.extraction.dependency.propositions import own_subject
 from engrain.runtime.extraction.dependency.settings import DependencySettings
 
 FOLLOWED = frozenset(
@@ -134,7 +134,9 @@ def _trim(parse: Parse, start: int, end: int) -> tuple[int, int]:
 _BEFORE_LOOSE = frozenset({",", "but", "and", "so", "-", "–", "—"})
 _JOINING = frozenset({"and", "so", "then", "also", "plus"})
 _LEADING = frozenset({",", ".", ";", ":", "!", "?", "-", "–", "—", "…", "...", ")", "/"})
-_TRAILING = frozenset({",", ".", ";", ":", "!", "?", "-", "–", "—", "…", "...", "(", "/", "!!", "??", "?!", "!?", "!!!"})
+_TRAILING = frozenset(
+    {",", ".", ";", ":", "!", "?", "-", "–", "—", "…", "...", "(", "/", "!!", "??", "?!", "!?", "!!!"}
+)
 
 
 def widen(
@@ -147,8 +149,13 @@ def widen(
     for index in anchors:
         if index in taken or start <= index < end:
             continue
-        if _governed(parse, index, kept):
-            start, end = min(start, index), max(end, index + 1)
+        path = _path(parse, index, kept)
+        if path is None:
+            continue
+        # A negation brings the words it hangs on: "not" without its verb would say something else.
+        reached = path if parse.tokens[index].lower in POLARITY else [index]
+        start = min(start, *(at for at in reached if at >= clause.start), index)
+        end = max(end, *(at + 1 for at in reached if at < clause.end), index + 1)
     return start, end
 
 
@@ -169,17 +176,18 @@ def _anchors(parse: Parse, clause: Clause, quoted: frozenset[int]) -> list[int]:
     ]
 
 
-def _governed(parse: Parse, index: int, kept: set[int]) -> bool:
-    """Whether the token hangs, over any relations, below a kept token, or below nothing at all."""
-    seen = set()
+def _path(parse: Parse, index: int, kept: set[int]) -> list[int] | None:
+    """The tokens from `index` up to a kept one, over any relations; only itself when it hangs below nothing, None when
+    it hangs elsewhere."""
+    path: list[int] = []
     current = index
     while current not in kept:
-        seen.add(current)
-        above = next((edge.head for edge in parse.incoming[current] if edge.head not in seen), None)
+        path.append(current)
+        above = next((edge.head for edge in parse.incoming[current] if edge.head not in path), None)
         if above is None:
-            return not parse.incoming[current]
+            return path if not parse.incoming[index] else None
         current = above
-    return True
+    return path
 
 
 def complete_brackets(parse: Parse, start: int, end: int, clause: Clause, quoted: frozenset[int]) -> tuple[int, int]:

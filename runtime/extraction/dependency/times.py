@@ -11,26 +11,37 @@ from datetime import date, datetime, timedelta
 from functools import lru_cache
 
 _MONTHS = (
-    "january february march april may june july august september october november december".split()
-)
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
 _MONTH = "|".join([*_MONTHS, *(name[:3] for name in _MONTHS), "sept"])
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
-_LEAD = re.compile(r"^(?:(?:in|on|at|by|since|until|till|from|during|around|about|before|after|early|late|mid|the|of)[ -])+")
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_LEAD = re.compile(
+    r"^(?:(?:in|on|at|by|since|until|till|from|during|around|about|before|after|early|late|mid|the|of)[ -])+"
+)
 _REPEATED = re.compile(
     r"\b(?:every|each|daily|weekly|monthly|yearly|annually|weekends|weekdays|mornings|evenings|nights|"
     r"per|a (?:day|week|month|year)|(?:mon|tues|wednes|thurs|fri|satur|sun)days)\b"
 )
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _MONTH_ONLY = re.compile(rf"(?:(last|past|this|next|coming|following) )?({_MONTH})\.?(?:,? (?:of )?((?:19|20)\d\d))?")
-_SHIFTED = re.compile(r"(last|past|this|next|coming|following) (week|weekend|month|year|spring|summer|fall|autumn|winter)")
+_SHIFTED = re.compile(
+    r"(last|past|this|next|coming|following) (week|weekend|month|year|spring|summer|fall|autumn|winter)"
+)
 _DAY_WORDS = {"today": 0, "tonight": 0, "yesterday": -1, "last night": -1, "tomorrow": 1, "the day after tomorrow": 2}
-_PART_OF_DAY = re.compile(r"(?:this|earlier this|later this) (?:morning|afternoon|evening)|(?:earlier|later) today|(?:early|late) today")
-_WEEKDAY = re.compile(rf"(?:(last|past|this|next|coming|following) )?({'|'.join(_WEEKDAYS)})(?: (?:morning|afternoon|evening|night))?")
+_PART_OF_DAY = re.compile(
+    r"(?:this|earlier this|later this) (?:morning|afternoon|evening)|(?:earlier|later) today|(?:early|late) today"
+)
+_WEEKDAY = re.compile(
+    rf"(?:(last|past|this|next|coming|following) )?({'|'.join(_WEEKDAYS)})(?: (?:morning|afternoon|evening|night))?"
+)
 _DISTANCE = re.compile(
     r"(?:(in|within) )?(\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|a few|a couple(?: of)?) "
     r"(day|week|month|year)s?(?: (ago|from now|later|back))?"
 )
-_NUMBERS = {name: number for number, name in enumerate("one two three four five six seven eight nine ten".split(), 1)}
+_NUMBERS = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+}  # fmt: skip
 _CALENDAR = re.compile(rf"\b(?:{_MONTH})\b|\d{{1,4}}[/.-]\d{{1,2}}(?:[/.-]\d{{1,4}})?", re.IGNORECASE)
 _SEASONS = {"spring": (3, 5), "summer": (6, 8), "fall": (9, 11), "autumn": (9, 11), "winter": (12, 2)}
 
@@ -125,7 +136,7 @@ def _distance(match: re.Match[str], day: date) -> str:
 def _calendar(phrase: str, day: date, past: bool) -> str:
     """A calendar date through `dateparser`; empty when it reads none or the package is not installed."""
     try:
-        import dateparser
+        import dateparser  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         return ""
     found = dateparser.parse(

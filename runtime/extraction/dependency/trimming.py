@@ -23,7 +23,7 @@ from engrain.runtime.extraction.dependency.lexicons import (
     VAGUE_WORDS,
 )
 from engrain.runtime.extraction.dependency.parse import Parse, Role
-from engrain.runtime.extraction.dependency.predicates import own_subject, predicate_lemma
+from engrain.runtime.extraction.dependency.propositions import own_subject, predicate_lemma
 from engrain.runtime.extraction.dependency.surface import is_phatic
 
 FEWEST_INFORMATIVE = 2
@@ -32,6 +32,7 @@ _NAMES = ("NNP", "NNPS", "CD", "$")
 _CUES_AND_NEGATIONS = CUE_WORDS | NEGATIONS
 _EVALUATIVE_OR_VAGUE = EVALUATIVE | VAGUE_WORDS
 _BEFORE_JUDGEMENT = frozenset({"for", "to", "is", "was", "are", "'s", "'re", "were"})
+_PEOPLE = FIRST_PERSON | {"he", "she", "they"}
 _UNINFORMATIVE = STOP_WORDS | VAGUE_WORDS | EVALUATIVE | POLARITY
 _STRONG_VERBS = ATTITUDE_VERBS - {"like", "want"} | {"dislike", "enjoy", "adore", "miss"}
 
@@ -44,18 +45,20 @@ def is_anchored(parse: Parse, start: int, end: int, quoted: frozenset[int]) -> b
             return True
         if token.lower == "used" and index + 1 < end and parse.tokens[index + 1].lower == "to":
             return True
-        if token.lower in _CUES_AND_NEGATIONS or token.lemma in _STRONG_VERBS and token.tag.startswith("V"):
+        if token.lower in _CUES_AND_NEGATIONS or (token.lemma in _STRONG_VERBS and token.tag.startswith("V")):
             return True
     return any(one.label in CUE_ENTITIES and one.start < end and one.end > start for one in parse.entities)
 
 
-def is_comment(
-    parse: Parse, start: int, end: int, heads: list[int], quoted: frozenset[int], *, asks: bool
-) -> bool:
+def is_comment(parse: Parse, start: int, end: int, heads: list[int], quoted: frozenset[int], *, asks: bool) -> bool:
     """A remark on what was said ("it is fascinating to see how …"), or a unit of vague words ("some details")."""
     if is_anchored(parse, start, end, quoted):
         return False
-    return (not asks and not _judges(parse, start, end) and _is_remark(parse, heads)) or _is_vague(parse, start, end, heads) or is_phatic(parse.slice(start, end))
+    return (
+        (not asks and not _judges(parse, start, end) and _is_remark(parse, heads))
+        or _is_vague(parse, start, end, heads)
+        or is_phatic(parse.slice(start, end))
+    )
 
 
 def _judges(parse: Parse, start: int, end: int) -> bool:
@@ -102,10 +105,10 @@ def _evaluates(parse: Parse, head: int) -> bool:
 
 
 def _is_vague(parse: Parse, start: int, end: int, heads: list[int]) -> bool:
-    """Fewer informative words than `FEWEST_INFORMATIVE`, or none at all where the speaker is the subject."""
+    """Fewer informative words than `FEWEST_INFORMATIVE`, or none at all where a person is the subject."""
     subjects = {own_subject(parse, head) for head in heads} - {None}
-    speaks_of_user = any(parse.tokens[subject].lower in FIRST_PERSON for subject in subjects if subject is not None)
-    needed = 1 if speaks_of_user else FEWEST_INFORMATIVE
+    of_a_person = any(parse.tokens[subject].lower in _PEOPLE for subject in subjects if subject is not None)
+    needed = 1 if of_a_person or _judges(parse, start, end) else FEWEST_INFORMATIVE
     informative = 0
     for index in range(start, end):
         token = parse.tokens[index]
@@ -135,7 +138,11 @@ def _tail_start(parse: Parse, start: int, end: int, heads: list[int], quoted: fr
         token = parse.tokens[index]
         if index in quoted or token.lower in POLARITY or token.tag in _NAMES:
             return None
-        if token.lower in ("that", "which") and parse.tokens[index + 1].lower == "you" and token.tag in ("WDT", "IN", "WP"):
+        if (
+            token.lower in ("that", "which")
+            and parse.tokens[index + 1].lower == "you"
+            and token.tag in ("WDT", "IN", "WP")
+        ):
             return index - 1 if parse.tokens[index - 1].text == "," else index
         if token.text in (",", "–", "—"):
             return index if _is_loose(parse, start, index, end, quoted) else None
@@ -175,9 +182,11 @@ def _after_polarity(parse: Parse, index: int, start: int) -> bool:
 
 
 def _so_that(parse: Parse, index: int, end: int) -> bool:
-    """"so tired that …": the degree has a consequence."""
+    """ "so tired that …": the degree has a consequence."""
     words = [token.lower for token in parse.tokens[index + 1 : end]]
-    return parse.tokens[index].lower == "so" and ("that" in words or words[:1] in (["much"], ["many"], ["far"], ["long"]))
+    return parse.tokens[index].lower == "so" and (
+        "that" in words or words[:1] in (["much"], ["many"], ["far"], ["long"])
+    )
 
 
 def is_filler(parse: Parse, index: int, start: int, end: int) -> bool:
@@ -197,4 +206,3 @@ def is_filler(parse: Parse, index: int, start: int, end: int) -> bool:
     if token.lower == "just" and following.tag in ("IN", "DT", "WRB", "WP"):
         return False  # "just before", "just a": the word limits what follows.
     return following.tag not in ("CD", "$", "CC", ".") and following.lower != "as"
-

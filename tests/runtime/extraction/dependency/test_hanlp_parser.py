@@ -71,7 +71,9 @@ def test_an_unknown_graph_is_refused() -> None:
 def test_a_real_parser_trained_here_drives_the_extractor(tmp_path: Path) -> None:
     pytest.importorskip("hanlp")
     import torch
-    from hanlp.components.parsers.biaffine.biaffine_sdp import BiaffineSemanticDependencyParser
+    from hanlp.components.parsers.biaffine.biaffine_sdp import (  # type: ignore[import-untyped,unused-ignore]
+        BiaffineSemanticDependencyParser,
+    )
 
     torch.manual_seed(1)
     corpus = tmp_path / "train.conllu"
@@ -83,7 +85,7 @@ def test_a_real_parser_trained_here_drives_the_extractor(tmp_path: Path) -> None
         batch_size=64, epochs=60, lr=0.02, word_dropout=0.0, embed_dropout=0.0, hidden_dropout=0.0, mlp_dropout=0.0,
         patience=60, devices=-1, verbose=False,
     )  # fmt: skip
-    import hanlp
+    import hanlp  # type: ignore[import-untyped,unused-ignore]
 
     loaded = hanlp.load(str(tmp_path / "model"), devices=-1)
     annotate = from_components(str.split, lambda words: [TAGS.get(word, "NN") for word in words], loaded)
