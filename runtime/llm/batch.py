@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
+from contextlib import aclosing, asynccontextmanager
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -67,7 +67,7 @@ class BatchClient:
         """The endpoint's name."""
         return self.settings.name
 
-    async def run(self, calls: Iterable[Call]) -> AsyncIterator[Outcome]:
+    async def run(self, calls: Iterable[Call]) -> AsyncGenerator[Outcome, None]:
         """Yield what is stored, send the rest as batches, wait, yield their outcomes.
 
         Calls that wait for a batch are kept in memory. A batch that an earlier, killed run left open is continued.
@@ -78,18 +78,20 @@ class BatchClient:
             stop: pricing.BudgetReachedError | None = None
             async with self._lease():
                 try:
-                    async for outcome in self._intake(steps, calls, waiting):
-                        yield outcome
+                    async with aclosing(self._intake(steps, calls, waiting)) as outcomes:
+                        async for outcome in outcomes:
+                            yield outcome
                 except pricing.BudgetReachedError as reached:
                     stop = reached
-            async for outcome in self._collect(steps, waiting):
-                yield outcome
+            async with aclosing(self._collect(steps, waiting)) as outcomes:
+                async for outcome in outcomes:
+                    yield outcome
             if stop is not None:
                 raise stop
 
     async def _intake(
         self, steps: BatchSteps, calls: Iterable[Call], waiting: dict[str, list[Call]]
-    ) -> AsyncIterator[Outcome]:
+    ) -> AsyncGenerator[Outcome, None]:
         held = await steps.held()
         draft = self._draft()
         available = await self._available()
@@ -145,7 +147,7 @@ class BatchClient:
             message = pricing.budget_message(spent, reserved + draft.reserved, one.price, self.budget_usd)
             raise pricing.BudgetReachedError(message)
 
-    async def _collect(self, steps: BatchSteps, waiting: dict[str, list[Call]]) -> AsyncIterator[Outcome]:
+    async def _collect(self, steps: BatchSteps, waiting: dict[str, list[Call]]) -> AsyncGenerator[Outcome, None]:
         while waiting:
             async with self._lease():
                 await steps.sweep()

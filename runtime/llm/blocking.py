@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import aclosing
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from engrain.runtime.llm.chat import Call, ModelClient, Outcome
@@ -22,14 +24,13 @@ def answer_all(
         numbered = (Call(call.request, call.stage, call.teacher, tag=number) for number, call in enumerate(calls))
         outcomes: list[Outcome | None] = [None] * len(calls)
         done = 0
-        async for outcome in client.run(numbered):
-            number = outcome.call.tag
-            outcomes[number] = Outcome(
-                calls[number], outcome.request_hash, outcome.answer, outcome.failure, outcome.reused
-            )
-            done += 1
-            if progress is not None:
-                progress(done, len(calls))
+        async with aclosing(client.run(numbered)) as completed:
+            async for outcome in completed:
+                number = outcome.call.tag
+                outcomes[number] = replace(outcome, call=calls[number])
+                done += 1
+                if progress is not None:
+                    progress(done, len(calls))
         return [outcome for outcome in outcomes if outcome is not None]
 
     return run_blocking(gather())

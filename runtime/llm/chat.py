@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, Protocol
@@ -165,6 +165,9 @@ class ModelClient(Protocol):
         """The endpoint's name."""
         ...
 
-    def run(self, calls: Iterable[Call]) -> AsyncIterator[Outcome]:
-        """Answer every call, yielding outcomes as they complete, in any order."""
+    def run(self, calls: Iterable[Call]) -> AsyncGenerator[Outcome, None]:
+        """Answer every call, yielding outcomes as they complete, in any order.
+
+        Who may stop early wraps it in `contextlib.aclosing`, which waits for what is in flight and keeps it.
+        """
         ...

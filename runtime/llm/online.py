@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from decimal import Decimal
 
 from engrain.runtime.errors import EngrainError, ModelServiceError
@@ -51,12 +51,18 @@ class OnlineClient:
         async with Service(self.settings) as service:
             yield OnlineSession(self, service)
 
-    async def run(self, calls: Iterable[Call]) -> AsyncIterator[Outcome]:
+    async def run(self, calls: Iterable[Call]) -> AsyncGenerator[Outcome, None]:
         """Answer every call, drawing them lazily; outcomes in the order of completion. See `streaming.stream`."""
-        async with self.session() as session:
-            # As many again wait for a slot, so that a freed one is taken while the last answer is being synced.
-            async for outcome in stream(session.answer, calls, 2 * self.settings.concurrency):
-                yield outcome
+        # As many calls again wait for a slot, so that a freed one is taken while the last answer is being synced.
+        width = 2 * self.settings.concurrency
+        # The stream is closed before the connections are: calls in flight still get their answers.
+        async with self.session() as session, aclosing(stream(session.answer, calls, width)) as outcomes:
+            async for outcome in outcomes:
+                try:
+                    yield outcome
+                except GeneratorExit:
+                    session.stop()
+                    raise
 
 
 class OnlineSession:
@@ -73,6 +79,10 @@ class OnlineSession:
             share=self._settings.max_failure_share,
             over=self._settings.failures_judged_over,
         )
+
+    def stop(self) -> None:
+        """Send nothing more; what is in flight is finished."""
+        self._stopped = self._stopped or ModelServiceError(f"endpoint {self._settings.name!r}: the run was closed")
 
     async def answer(self, call: Call) -> Outcome:
         """Answer one call from the ledger or the endpoint.

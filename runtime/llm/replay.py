@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class ReplayClient:
         """The endpoint's name."""
         return self.settings.name
 
-    async def run(self, calls: Iterable[Call]) -> AsyncIterator[Outcome]:
+    async def run(self, calls: Iterable[Call]) -> AsyncGenerator[Outcome, None]:
         """Yield the recorded answers in order; `InputError` at the first call without one."""
         for call in calls:
             prepared = prepare(self.settings, call, self._run_name)

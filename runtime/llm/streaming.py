@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 async def stream(
     worker: Callable[[Item], Awaitable[Result]], items: Iterable[Item], width: int
-) -> AsyncIterator[Result]:
+) -> AsyncGenerator[Result, None]:
     """Apply `worker` to every item with at most `width` at once.
 
     Items are drawn only as room appears, so memory does not grow with their number; a slow consumer slows the

@@ -197,11 +197,11 @@ def test_stopping_early_keeps_what_was_in_flight(
         outcomes = OnlineClient(settings(concurrency=5), ledger, run="r").run(make_call(f"{i}") for i in range(100))
         async for _ in outcomes:
             break
-        await outcomes.aclose()  # type: ignore[attr-defined]
+        await outcomes.aclose()
 
     asyncio.run(go())
     assert ledger.read("SELECT count(*) FROM answers").result() == [(len(server.markers()),)]
-    assert len(server.markers()) <= 15
+    assert len(server.markers()) <= 10
 
 
 def test_equal_calls_in_flight_are_bought_once(
