@@ -104,14 +104,16 @@ def _repair_like(tokens: list[Token], heads: list[int], labels: list[str]) -> No
         if above != subject and above != index and tokens[above].tag.startswith(("VB", "MD")) and above > index:
             continue  # The pronoun belongs to a verb after it: "I, like you, live here".
         tokens[index] = token._replace(tag="VBP", lemma="like")
-        outer = index if above in (subject, index) else above
+        if above == index:
+            continue  # The tree has it right; only the tag was wrong.
+        outer = index if above == subject else above
         label = labels[subject] if outer != index else "ROOT"
         for other, head in enumerate(heads):
             if head == subject and other != index:
                 heads[other] = index
             if head == index and labels[other] in ("pobj", "pcomp"):
                 labels[other] = "dobj"
-        heads[index], labels[index] = outer, "conj" if label.startswith("nsubj") else label
+        heads[index], labels[index] = outer, "ccomp" if label.startswith("nsubj") else label
         heads[subject], labels[subject] = index, "nsubj"
 
 
