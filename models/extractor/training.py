@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import signal
-import threading
 import time
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +17,7 @@ from engrain.models.extractor.batches import ExtractorData
 from engrain.models.extractor.checkpointing import BEST, LAST, Evaluation, Progress, RunCheckpoints
 from engrain.models.extractor.config import ExtractorConfig
 from engrain.models.extractor.data import check_splits, data_fingerprint, encode_examples, limit_empty, spread
+from engrain.models.extractor.fitting import fit
 from engrain.models.extractor.module import CHECKPOINT_KEY, ExtractorModule, add_lora, trainable_parameters
 from engrain.runtime.bundle import text_hash
 from engrain.runtime.errors import InputError, TrainingError
@@ -103,7 +100,7 @@ def train_extractor(
     callback = RunCheckpoints(out_dir, accumulate=config.training.accumulate, progress=progress)
     out_dir.mkdir(parents=True, exist_ok=True)
     if checkpoint is None or not _finished(checkpoint, module, callback):
-        _fit(config, module, data, callback, checkpoint)
+        fit(config, module, data, callback, checkpoint)
     _save_adapter(out_dir, module, tokenizer)
     run = _result(
         out_dir, config, module, data, callback, facts, seed, empty_train + empty_validation, time.monotonic() - started
@@ -142,64 +139,6 @@ def _module(
     model = add_lora(model, config.lora)
     model.peft_config["default"].base_model_name_or_path = base.name
     return ExtractorModule(model, config, steps=data.steps, names=data.planned.names, facts=facts)
-
-
-def _fit(
-    config: ExtractorConfig,
-    module: ExtractorModule,
-    data: ExtractorData,
-    callback: RunCheckpoints,
-    checkpoint: Path | None,
-) -> None:
-    training = config.training
-    trainer = pl.Trainer(
-        accelerator=training.accelerator,
-        devices=1,
-        precision=training.precision,
-        # The plan holds every pass, so that one position describes how far a run is.
-        max_epochs=1,
-        accumulate_grad_batches=training.accumulate,
-        gradient_clip_val=training.gradient_clip or None,
-        val_check_interval=min(training.evaluate_every, data.steps) * training.accumulate,
-        check_val_every_n_epoch=None,
-        num_sanity_val_steps=0,
-        callbacks=[callback],
-        deterministic=True,
-        use_distributed_sampler=False,
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    )
-    with warnings.catch_warnings(), _interruptible():
-        # Lightning advises worker processes; the batches are in memory already.
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        try:
-            trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True if checkpoint else None)
-        except (KeyboardInterrupt, SystemExit) as stop:
-            raise TrainingError(
-                f"training was interrupted at step {trainer.global_step}. {_way_on(callback)}"
-            ) from stop
-        except (TrainingError, OSError) as error:
-            raise TrainingError(f"{error}. {_way_on(callback)}") from error
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Lightning ignores Ctrl-C for good once it saw one; the caller's handling is put back."""
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread() and before is not None:
-            signal.signal(signal.SIGINT, before)
-
-
-def _way_on(callback: RunCheckpoints) -> str:
-    last = callback.folder / LAST
-    if not last.is_file():
-        return "No checkpoint was written yet; start the run again"
-    return f"The last good checkpoint is {last} (step {callback.saved_step}); continue with resume=auto"
 
 
 def _checkpoint_to_resume(out_dir: Path, resume: Resume) -> Path | None:
