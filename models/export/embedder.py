@@ -15,7 +15,7 @@ from transformers import AutoModel
 from engrain.models.export.card import model_card
 from engrain.models.export.folder import whole_folder
 from engrain.models.export.onnx import export_onnx
-from engrain.models.gate.encoder import pool, quiet_loading
+from engrain.models.gate.encoder import mean_pool, quiet_loading
 from engrain.models.weights import model_name, resolve, weights_hash
 from engrain.runtime.bundle import BundleManifest, file_hash, hash_files, text_hash, write_manifest
 from engrain.runtime.encoder import CARD_FILE, CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, WEIGHTS_FILE
@@ -42,7 +42,7 @@ class SentenceNetwork(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Unit vectors, B x D."""
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        pooled = pool(states, attention_mask, "cls" if self.pooling == "cls" else "mean")
+        pooled = states[:, 0] if self.pooling == "cls" else mean_pool(states, attention_mask)
         return nn.functional.normalize(pooled, dim=-1)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from engrain.runtime.schema import Contract
 
-Pooling = Literal["cls", "mean"]
+Pooling = Literal["cls", "mean", "target"]
 
 
 class GateModelConfig(Contract):
@@ -20,7 +20,9 @@ class GateModelConfig(Contract):
     k: int = Field(default=1, ge=0, le=50, description="Preceding messages in the input (C.1 selects 1).")
     max_length: int = Field(default=512, ge=16, le=8192, description="Tokens of one input, markers included.")
     pooling: Pooling = Field(
-        default="cls", description="cls: first token's vector; mean: mean over all real tokens (MiniLM was trained so)."
+        default="cls",
+        description="cls: first token; mean: all real tokens; target: mean from the target's marker on. "
+        "The paper does not state its own.",
     )
     dropout: float | None = Field(
         default=None, ge=0.0, lt=1.0, description="Sets every dropout rate of the encoder; empty keeps its own."

@@ -19,31 +19,38 @@ from transformers.utils import logging as transformers_logging
 from engrain.models.gate.config import GateModelConfig, Pooling
 from engrain.models.weights import resolve
 from engrain.runtime.errors import InputError
-from engrain.runtime.gate_input import MARKERS, prepare_tokenizer
+from engrain.runtime.gate_input import MARKERS, TARGET_MARKER, prepare_tokenizer
 
 
 class GateNetwork(nn.Module):
-    """Encoder and classification head."""
+    """Encoder and classification head. `target_marker` is the id of the marker that the target follows."""
 
-    def __init__(self, encoder: nn.Module, hidden_size: int, pooling: Pooling) -> None:
+    def __init__(self, encoder: nn.Module, hidden_size: int, pooling: Pooling, target_marker: int) -> None:
         super().__init__()
         self.encoder = encoder
-        self.pooling = pooling
+        self.pooling, self.target_marker = pooling, target_marker
         self.head = nn.Linear(hidden_size, 1)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """Logits, B, for ids and mask of shape B x T (mask: 1 for a real token, 0 for padding)."""
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        logits: Tensor = self.head(pool(states, attention_mask, self.pooling)).squeeze(-1)
+        mask = attention_mask
+        if self.pooling == "target":
+            mask = mask * from_marker(input_ids, self.target_marker)
+        pooled = states[:, 0] if self.pooling == "cls" else mean_pool(states, mask)
+        logits: Tensor = self.head(pooled).squeeze(-1)
         return logits
 
 
-def pool(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
-    """Reduce states of shape B x T x D to B x D: the first token's, or the mean over the tokens that mask keeps."""
-    if pooling == "cls":
-        return states[:, 0]
+def mean_pool(states: Tensor, mask: Tensor) -> Tensor:
+    """Mean of the states (B x T x D) over the tokens that the mask (B x T) keeps: B x D."""
     weights = mask.unsqueeze(-1).to(states.dtype)
     return (states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1.0)
+
+
+def from_marker(input_ids: Tensor, marker: int) -> Tensor:
+    """B x T: 1 from the marker on, 0 before it. The marker stands once in a packed input, before the target."""
+    return ((input_ids == marker).long().cumsum(dim=1) > 0).long()
 
 
 def load_tokenizer(base: str) -> Tokenizer:
@@ -72,7 +79,7 @@ def pretrained_network(config: GateModelConfig, tokenizer: Tokenizer) -> GateNet
             source, config=settings, attn_implementation=config.attention, dtype=torch.float32
         )
     _add_markers(encoder, tokenizer)
-    return _assemble(encoder, config)
+    return _assemble(encoder, config, tokenizer)
 
 
 @contextmanager
@@ -88,14 +95,14 @@ def quiet_loading() -> Iterator[None]:
             transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]
 
 
-def empty_network(config: GateModelConfig, encoder_settings: dict[str, Any]) -> GateNetwork:
+def empty_network(config: GateModelConfig, encoder_settings: dict[str, Any], tokenizer: Tokenizer) -> GateNetwork:
     """The network's shape without trained weights, from the encoder settings that a checkpoint or bundle holds."""
     values = dict(encoder_settings)
     settings = AutoConfig.for_model(values.pop("model_type"), **values)
     encoder = AutoModel.from_config(  # type: ignore[no-untyped-call]
         settings, attn_implementation=config.attention, dtype=torch.float32
     )
-    return _assemble(encoder, config)
+    return _assemble(encoder, config, tokenizer)
 
 
 def encoder_settings(network: GateNetwork) -> dict[str, Any]:
@@ -111,12 +118,15 @@ def pad_id(network: GateNetwork) -> int:
     return int(network.encoder.config.pad_token_id)  # type: ignore[union-attr, arg-type]
 
 
-def _assemble(encoder: Any, config: GateModelConfig) -> GateNetwork:
+def _assemble(encoder: Any, config: GateModelConfig, tokenizer: Tokenizer) -> GateNetwork:
     # BERT's pooler is not used here; left in, it would hold parameters that never get a gradient.
     if getattr(encoder, "pooler", None) is not None:
         encoder.pooler = None
     # transformers hands encoders over in evaluation mode, and Lightning trains in whatever mode it finds.
-    return GateNetwork(encoder, encoder.config.hidden_size, config.pooling).train()
+    marker = tokenizer.token_to_id(TARGET_MARKER)
+    if marker is None:
+        raise InputError("this tokenizer has not been prepared; call `prepare_tokenizer(tokenizer)` first")
+    return GateNetwork(encoder, encoder.config.hidden_size, config.pooling, marker).train()
 
 
 def _check_encoder(settings: PretrainedConfig, config: GateModelConfig) -> None:

@@ -33,7 +33,7 @@ def load_module(checkpoint: Path) -> GateModule:
         raise InputError(f"{checkpoint} was trained with another input template; train the gate again")
     config = GateConfig.model_validate(saved["config"])
     module = GateModule(
-        empty_network(config.model, saved["encoder"]),
+        empty_network(config.model, saved["encoder"], prepare_tokenizer(Tokenizer.from_str(saved["tokenizer"]))),
         config,
         tokenizer_json=saved["tokenizer"],
         w_plus=saved["w_plus"],

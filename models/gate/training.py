@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -35,19 +35,21 @@ Resume = Path | Literal["auto"] | None
 
 @dataclass(frozen=True)
 class GateRun:
-    """What a run produced."""
+    """What a run produced. `metrics` are the best evaluation's `bce`, `objective` and `auprc`."""
 
     best: Path
     last: Path
     history: tuple[Evaluation, ...]
-    metrics: dict[str, float] = field(metadata={"unit": "the best evaluation's bce, objective and auprc"})
+    metrics: dict[str, float]
+    # Optimiser steps: of the best evaluation, done, and planned.
     best_step: int
-    steps: int = field(metadata={"unit": "optimiser steps done"})
+    steps: int
     planned_steps: int
     stopped_early: bool
     w_plus: float
     train_examples: int
     validation_examples: int
+    # What did not fit into max_length, over both splits.
     context_tokens_cut: int
     targets_cut: int
     padding_share: float

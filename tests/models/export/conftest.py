@@ -69,7 +69,7 @@ def tiny_run(tiny_encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory
     """A finished run in a folder of its own."""
     torch.set_num_threads(1)
     config = GateConfig(
-        model=GateModelConfig(base=str(tiny_encoder_folder), max_length=40, pooling="mean"),
+        model=GateModelConfig(base=str(tiny_encoder_folder), max_length=40, pooling="target"),
         training=GateTrainingConfig(learning_rate=1e-2, epochs=1, accelerator="cpu"),
     )
     return train_gate(config, rows(48, "train"), rows(12, "validation"), tmp_path_factory.mktemp("run"), seed=1)

@@ -54,7 +54,7 @@ def test_the_bundle_is_complete_and_says_what_it_is(bundle: Path, tiny_run: Gate
     assert sorted(path.name for path in bundle.iterdir()) == FILES
     _, manifest = load_bundle(bundle, "gate")
     assert manifest.name.startswith("gate-tiny-bert") and len(manifest.name.split("@")[1]) == 12
-    assert (manifest.k, manifest.max_length, manifest.pooling) == (1, 40, "mean")
+    assert (manifest.k, manifest.max_length, manifest.pooling) == (1, 40, "target")
     assert (manifest.markers, manifest.template_hash) == (MARKERS, TEMPLATE_HASH)
     assert (manifest.threshold, manifest.licence, manifest.recipe) == (THRESHOLD, "MIT", {"name": "tiny"})
     assert manifest.base_hash == weights_hash(str(tiny_encoder_folder))

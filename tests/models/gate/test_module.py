@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 import torch
 from transformers import BertConfig, ModernBertConfig, ModernBertModel
+from transformers.modeling_outputs import BaseModelOutput
 
-from engrain.models.gate.config import GateConfig, GateModelConfig
+from engrain.models.gate.config import GateConfig, GateModelConfig, Pooling
 from engrain.models.gate.data import GateData, check_splits, pack_examples, read_examples
 from engrain.models.gate.encoder import (
+    GateNetwork,
     empty_network,
     encoder_settings,
     load_tokenizer,
+    mean_pool,
     pad_id,
-    pool,
     pretrained_network,
 )
 from engrain.models.gate.metrics import weighted_bce_sum
@@ -29,11 +31,27 @@ from engrain.runtime.schema import GateExample
 Rows = Callable[..., list[GateExample]]
 
 
-def test_pooling_takes_the_first_token_or_the_mean_of_real_ones() -> None:
+def test_mean_pooling_leaves_padding_out() -> None:
     states = torch.tensor([[[1.0, 2.0], [3.0, 4.0], [9.0, 9.0]]])
-    mask = torch.tensor([[1, 1, 0]])
-    assert pool(states, mask, "cls").tolist() == [[1.0, 2.0]]
-    assert pool(states, mask, "mean").tolist() == [[2.0, 3.0]]
+    assert mean_pool(states, torch.tensor([[1, 1, 0]])).tolist() == [[2.0, 3.0]]
+    assert mean_pool(states, torch.tensor([[0, 0, 0]])).tolist() == [[0.0, 0.0]]
+
+
+class Lookup(torch.nn.Module):
+    """Stands for an encoder whose state at a token is the token's id, twice."""
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> BaseModelOutput:
+        return BaseModelOutput(last_hidden_state=input_ids.float().unsqueeze(-1).expand(-1, -1, 2))
+
+
+@pytest.mark.parametrize(("pooling", "expected"), [("cls", 2.0), ("mean", 19 / 5), ("target", 14 / 2)])
+def test_pooling_takes_the_first_token_all_of_them_or_the_target(pooling: Pooling, expected: float) -> None:
+    network = GateNetwork(Lookup(), 2, pooling, target_marker=6)
+    torch.nn.init.constant_(network.head.weight, 0.5)
+    torch.nn.init.zeros_(network.head.bias)
+    ids = torch.tensor([[2, 1, 2, 6, 8, 50]])
+    logit = network(ids, torch.tensor([[1, 1, 1, 1, 1, 0]]))
+    assert logit.tolist() == pytest.approx([expected])
 
 
 def test_markers_get_embeddings_of_their_own(tiny_config: Callable[..., GateConfig]) -> None:
@@ -72,7 +90,7 @@ def test_network_is_rebuilt_from_its_settings_alone(tiny_config: Callable[..., G
     network = pretrained_network(config, load_tokenizer(config.base))
     settings = json.loads(json.dumps(encoder_settings(network)))
     assert config.base not in json.dumps(settings)
-    again = empty_network(config, settings)
+    again = empty_network(config, settings, load_tokenizer(config.base))
     again.load_state_dict(network.state_dict())
     assert pad_id(again) == 0
 
@@ -96,7 +114,7 @@ def test_modernbert_with_cls_pooling_gives_finite_logits(tmp_path: Path, tiny_ba
     (tmp_path / "tokenizer.json").write_bytes((tiny_base / "tokenizer.json").read_bytes())
     config = GateModelConfig(base=str(tmp_path), pooling="cls")
     network = pretrained_network(config, load_tokenizer(config.base)).eval()
-    ids = torch.randint(4, 40, (3, 40))
+    ids = torch.randint(4, 20, (3, 40))
     mask = torch.ones_like(ids)
     mask[1, 5:] = 0
     assert torch.isfinite(network(ids, mask)).all()
