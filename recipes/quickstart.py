@@ -72,6 +72,7 @@ class _Clock:
         started = time.monotonic()
         yield
         self.seconds[name] = time.monotonic() - started
+        console.say(f"  {self.seconds[name]:.0f} s")
 
 
 def command(source: str, overrides: Sequence[str], as_json: bool) -> None:

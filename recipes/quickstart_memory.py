@@ -70,12 +70,13 @@ def remove_store(path: Path) -> None:
 
 
 def _ingest(memory: Memory, corpus: ShippedCorpus, people: Sequence[str]) -> dict[str, int]:
+    """Add every person's turns, one add a person: the extractor then answers many windows in one batch."""
     totals: Counter[str] = Counter()
-    sessions = [labelled for person in people for labelled in corpus.sessions_of(person)]
     with console.progress("ingesting") as advance:
-        for done, labelled in enumerate(sessions, start=1):
-            totals.update(memory.add(labelled.session.turns, user_id=labelled.person).counts())
-            advance(done, len(sessions))
+        for done, person in enumerate(people, start=1):
+            turns = [turn for labelled in corpus.sessions_of(person) for turn in labelled.session.turns]
+            totals.update(memory.add(turns, user_id=person).counts())
+            advance(done, len(people))
     return dict(totals)
 
 

@@ -75,8 +75,14 @@ def tune(recipe: ExtractorRecipe, windows: ExtractionWindowsBySplit, *, resume: 
 
 
 def evaluation_windows(recipe: ExtractorRecipe, windows: ExtractionWindowsBySplit) -> tuple[ExtractionExample, ...]:
-    """The held-out windows that a recipe runs: all, or evenly spread ones when it names a number."""
+    """The held-out windows that a recipe runs: all, or evenly spread ones when it names a number.
+
+    An extractor that never saw an empty window (`max_empty_share` 0) works behind a gate, so it is measured on windows
+    that hold a record.
+    """
     test = windows.test or windows.validation
+    if recipe.training.max_empty_share == 0:
+        test = tuple(example for example in test if example.records)
     wanted = recipe.evaluation_windows
     if wanted is None or wanted >= len(test):
         return test

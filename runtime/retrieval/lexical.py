@@ -123,19 +123,19 @@ class LexicalIndex:
 
 
 class Context:
-    """The neighbouring turns of every document, as they stand now; make a new one when either index changes.
+    """The turns around every document, as they stand now; make a new one when either index changes.
 
-    `previous` and `following` hold slots in `turns`, one entry a document slot, -1 where there is none; `weight` is
-    what one of their words counts.
+    Each of `sides` holds slots in `turns`, one entry a document slot, -1 where there is none: the previous turn, the
+    following one, the document's own source. `weight` is what one of their words counts.
     """
 
-    def __init__(self, turns: LexicalIndex, previous: IntArray, following: IntArray, weight: float) -> None:
+    def __init__(self, turns: LexicalIndex, sides: Sequence[IntArray], weight: float) -> None:
         self.weight = np.float32(weight)
         self._turns = turns
-        self._sides = [_Side(previous, turns.slots), _Side(following, turns.slots)]
+        self._sides = [_Side(side, turns.slots) for side in sides]
         by_turn = np.append(turns.lengths * self.weight, np.float32(0))
-        self.lengths: FloatArray = by_turn[previous] + by_turn[following]
-        """Weighted number of terms in the neighbours of every document."""
+        self.lengths: FloatArray = np.sum([by_turn[side] for side in sides], axis=0, dtype=np.float32)
+        """Weighted number of terms in the turns around every document."""
 
     def add_counts(self, by_document: FloatArray, term: str) -> None:
         """Add the weighted occurrences of `term` in the neighbours of every document, in place."""

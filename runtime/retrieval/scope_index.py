@@ -83,6 +83,8 @@ class ScopeIndex:
         self._turn_slots: dict[int, int] = {}
         self._turn_places: dict[int, tuple[object, float]] = {}
         self._first_turn, self._last_turn = array("i"), array("i")
+        self._own_turn = array("i")
+        self._turn_words: dict[int, int] = {}
         self._context: Context | None = None
 
     @property
@@ -109,11 +111,12 @@ class ScopeIndex:
         self.version = delta.version
 
     def context(self, weight: float) -> Context:
-        """The neighbouring turns of every record."""
+        """The turns around every record, and its own source turn where the record says it in other words."""
         if self._context is None or self._context.weight != np.float32(weight):
             previous, following = (np.append(side, np.int32(-1)) for side in self._neighbours.around())
             first, last = np.array(self._first_turn, np.int32), np.array(self._last_turn, np.int32)
-            self._context = Context(self.turns, previous[first], following[last], weight)
+            sides = (previous[first], following[last], np.array(self._own_turn, np.int32))
+            self._context = Context(self.turns, sides, weight)
         return self._context
 
     def allowed_records(self, scope: ScopeFilter) -> MaskArray:
@@ -151,6 +154,9 @@ class ScopeIndex:
         self._record_entries.add(record.key, record.agent_id, record.run_id, searchable)
         self._record_slots[record.key] = slot
         sources = [self._turn_slots.get(key, -1) for key in record.turn_keys] or [-1]
+        # A record that repeats its source word for word would count every word of it again.
+        repeats = any(self._turn_words.get(key) == hash(text) for key in record.turn_keys)
+        self._own_turn.append(-1 if repeats else sources[0])
         self._first_turn.append(sources[0])
         self._last_turn.append(sources[-1])
 
@@ -162,6 +168,7 @@ class ScopeIndex:
         rejected = turn.admission is Admission.REJECTED
         self._turn_entries.add(turn.key, turn.agent_id, turn.run_id, rejected)
         self._turn_slots[turn.key] = slot
+        self._turn_words[turn.key] = hash(text)
         session = (turn.agent_id, turn.run_id, turn.session_id)
         self._neighbours.add(session, turn.moment, turn.key, slot)
         self._turn_places[turn.key] = (session, turn.moment)
@@ -170,11 +177,12 @@ class ScopeIndex:
         slot = self._record_slots.pop(key, None)
         if slot is not None:
             self.records.remove(slot)
-            self._first_turn[slot] = self._last_turn[slot] = -1
+            self._first_turn[slot] = self._last_turn[slot] = self._own_turn[slot] = -1
 
     def _remove_turn(self, key: int) -> None:
         slot = self._turn_slots.pop(key, None)
         if slot is not None:
             session, moment = self._turn_places.pop(key)
+            del self._turn_words[key]
             self.turns.remove(slot)
             self._neighbours.remove(session, moment, key, slot)

@@ -16,7 +16,7 @@ def index_of(*documents: str) -> LexicalIndex:
 
 
 def context_of(turns: LexicalIndex, previous: list[int], following: list[int], weight: float) -> Context:
-    return Context(turns, np.array(previous, np.int32), np.array(following, np.int32), weight)
+    return Context(turns, (np.array(previous, np.int32), np.array(following, np.int32)), weight)
 
 
 def test_scores_are_the_formula() -> None:
@@ -82,3 +82,15 @@ def test_a_record_is_found_by_its_neighbours_words_but_below_its_own() -> None:
     scores = records.scores(["puppy"], context)
 
     assert scores[0] > scores[1] > 0 == scores[2]
+
+
+def test_a_record_in_other_words_is_found_by_the_words_of_its_own_source() -> None:
+    turns = LexicalIndex()
+    for text in (["i", "bought", "a", "vermilion", "kayak"], ["anything", "else"]):
+        turns.add(text)
+    records = LexicalIndex()
+    records.add(["user", "bought", "boat"])
+    nothing = np.array([-1], np.int32)
+    own = Context(turns, (nothing, nothing, np.array([0], np.int32)), 0.5)
+    assert records.scores(["vermilion"], own)[0] > 0
+    assert records.scores(["vermilion"])[0] == 0
