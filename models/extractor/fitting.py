@@ -90,4 +90,4 @@ def _way_on(callback: RunCheckpoints) -> str:
     last = callback.folder / LAST
     if not last.is_file():
         return "No checkpoint was written yet; start the run again"
-    return f"The last good checkpoint is {last} (step {callback.saved_step}); continue with resume=auto"
+    return f"The last good checkpoint is {last} (step {callback.saved_step}); continue with --resume"

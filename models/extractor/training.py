@@ -145,12 +145,12 @@ def _checkpoint_to_resume(out_dir: Path, resume: Resume) -> Path | None:
     last = out_dir / LAST
     if resume is None:
         if last.exists():
-            raise InputError(f"{out_dir} already holds a run; write resume=auto to continue it, or name another folder")
+            raise InputError(f"{out_dir} already holds a run; --resume continues it; or name another folder")
         return None
     if resume == "auto":
         return last if last.is_file() else None
     if not resume.is_file():
-        raise InputError(f"the checkpoint {resume} does not exist; resume=auto takes the last one of the run folder")
+        raise InputError(f"the checkpoint {resume} does not exist; resume auto takes the last one of the run folder")
     return resume
 
 

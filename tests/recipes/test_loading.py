@@ -66,7 +66,7 @@ def test_three_mistakes_are_three_lines_with_path_value_and_what_is_allowed(tmp_
     )
     lines = mistakes(path)
     assert len(lines) == 3
-    assert any("model.pooling: 'max'" in line and "'cls' or 'mean'" in line for line in lines)
+    assert any("model.pooling: 'max'" in line and "'cls', 'mean' or 'target'" in line for line in lines)
     assert any("model.kk: unknown key; did you mean k?" in line for line in lines)
     assert any("training.epochs: 0" in line and "greater than or equal to 1" in line for line in lines)
 

@@ -78,7 +78,7 @@ def test_an_interrupted_run_resumes_bit_for_bit(
         train_extractor(config, **splits, out_dir=folder, seed=3, progress=interrupt)
     assert signal.getsignal(signal.SIGINT) is before, "Ctrl-C works again after the run"
     assert torch.load(folder / "last.ckpt", weights_only=True)["global_step"] == 4
-    with pytest.raises(InputError, match="already holds a run; write resume=auto"):
+    with pytest.raises(InputError, match="already holds a run; --resume continues it"):
         train_extractor(config, **splits, out_dir=folder, seed=3)
     resumed = train_extractor(config, **splits, out_dir=folder, seed=3, resume="auto")
     assert resumed.history == whole.history

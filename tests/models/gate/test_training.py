@@ -103,7 +103,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(train: Callable[..., GateRun]
         if done == stop_at:
             raise KeyboardInterrupt
 
-    with pytest.raises(TrainingError, match="resume=auto"):
+    with pytest.raises(TrainingError, match="--resume"):
         train("cut", progress=stop)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     resumed = train("cut", resume="auto")
@@ -165,7 +165,7 @@ def test_a_bad_loss_stops_and_names_the_batch(train: Callable[..., GateRun], mon
         return logits * float("nan") if self.training and self.global_step == 5 else logits
 
     monkeypatch.setattr(GateModule, "forward", broken)
-    with pytest.raises(TrainingError, match=r"loss is nan at step 5, batch 20 \(examples train-\d+.*resume=auto"):
+    with pytest.raises(TrainingError, match=r"loss is nan at step 5, batch 20 \(examples train-\d+.*--resume"):
         train()
 
 
@@ -183,7 +183,7 @@ def test_a_full_disk_leaves_the_last_good_checkpoint(
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
-        with pytest.raises(TrainingError, match=r"could not be written .*free disk space.*resume=auto"):
+        with pytest.raises(TrainingError, match=r"could not be written .*free disk space.*--resume"):
             train(progress=limit)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
