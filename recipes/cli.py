@@ -202,7 +202,7 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
 def _report(error: BaseException, message: str, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exception(error)
-    console.err.print("error: " + message.replace("[", "\\["), style=None)
+    console.say("error: " + message)
     return code
 
 

@@ -11,14 +11,16 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 ProgressCallback = Callable[[int, int], None]
 
 # Below this, three decimals would hide the value.
 SMALL = 0.01
 
-out = Console(highlight=False, soft_wrap=True)
-err = Console(stderr=True, highlight=False, soft_wrap=True)
+# Texts of users and of files are shown as they are: no markup, no emoji codes.
+out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def show_json(document: Any) -> None:
@@ -28,7 +30,7 @@ def show_json(document: Any) -> None:
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print a table; numbers are right-aligned, floats have three decimals."""
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(title=Text(printable(title)), title_justify="left", header_style="bold")
     for index, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[index], int | float) or row[index] is None for row in rows)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
@@ -53,14 +55,21 @@ def plain(value: object) -> str:
     return str(value)
 
 
-def cell(value: object) -> str:
-    """Text of a table cell, with rich's markup neutralised."""
-    return plain(value).replace("[", "\\[")
+def cell(value: object) -> Text:
+    """A table cell: the value's text, never read as markup."""
+    return Text(printable(plain(value)))
+
+
+def printable(text: str) -> str:
+    """Text without the control characters that a terminal would obey."""
+    return "".join(
+        character for character in text if character in "\n\t" or character.isprintable() or character == " "
+    )
 
 
 def say(message: str) -> None:
     """Print a line of progress for a person, on standard error so that `--json` stays clean."""
-    err.print(message.replace("[", "\\["))
+    err.print(printable(message))
 
 
 @contextmanager

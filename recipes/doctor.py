@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from engrain.recipes import console
+from engrain.runtime.errors import StoreError
 
 EXTRAS = {
     "runtime": ("numpy", "pydantic", "onnxruntime", "tokenizers"),
@@ -50,7 +51,7 @@ def examine(store: Path | None = None) -> list[Check]:
 
 def command(store: str | None, as_json: bool) -> int:
     """`engrain doctor`: print every check; exit code 1 when one failed."""
-    checks = examine(Path(store) if store else None)
+    checks = examine(None if store is None else Path(store))
     if as_json:
         console.show_json([asdict(check) for check in checks])
     else:
@@ -106,5 +107,8 @@ def _disk() -> Check:
 def _store(path: Path) -> Check:
     from engrain.runtime.storage.inspection import inspect_store
 
-    problems = inspect_store(path)
+    try:
+        problems = inspect_store(path)
+    except StoreError as error:
+        problems = [str(error)]
     return Check(f"store {path}", not problems, "; ".join(problems) or "consistent")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import reprlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -77,6 +78,9 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}, line {mark.line + 1}" if mark else str(path)
         raise RecipeError(f"{place}: not valid YAML: {getattr(error, 'problem', error)}") from None
+    except (ValueError, RecursionError) as error:
+        # A date that does not exist, or thousands of nested brackets.
+        raise RecipeError(f"{path}: not valid YAML: {error}") from None
     if not isinstance(document, dict):
         raise RecipeError(f"{path} holds {type(document).__name__}, not a mapping of keys to values")
     return document
@@ -90,7 +94,7 @@ def _apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> Iter
             continue
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError, RecursionError):
             yield f"{key}: {text!r} is not a YAML value"
             continue
         problem = _set(document, key.split("."), value)
@@ -116,7 +120,7 @@ def _describe(item: Any, model: type[BaseModel]) -> str:
         return f"{place.path}: unknown key; {hint}"
     if item["type"] == "missing":
         return f"{place.path}: missing; add it to the recipe or give {place.path}=... on the command line"
-    return f"{place.path}: {item['input']!r}: {item['msg']}"
+    return f"{place.path}: {reprlib.repr(item['input'])}: {item['msg']}"
 
 
 @dataclass(frozen=True)

@@ -28,30 +28,32 @@ Bundles = Annotated[
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 DEFAULT_BUNDLES = "runs/quickstart/bundles"
+# The published LoCoMo and Memora give local times without a zone.
+LOCAL_ZONE = "UTC"
 # Shown on one line of a table; --json and `show` give the whole.
 SHOWN_CHARACTERS = 100
 
 
-def _locomo(path: Path, zone: str, conversations: tuple[str, ...] | None) -> Source:
+def _locomo(path: Path, zone: str | None, conversations: tuple[str, ...] | None) -> Source:
     from engrain.data_builders.sources.locomo import LocomoSource
 
-    return LocomoSource(path, time_zone=zone, conversations=conversations)
+    return LocomoSource(path, time_zone=zone or LOCAL_ZONE, conversations=conversations)
 
 
-def _memora(path: Path, zone: str, conversations: tuple[str, ...] | None) -> Source:
+def _memora(path: Path, zone: str | None, conversations: tuple[str, ...] | None) -> Source:
     from engrain.data_builders.sources.memora import MemoraSource
 
-    return MemoraSource(path.parent, path.name, time_zone=zone, personas=conversations)
+    return MemoraSource(path.parent, path.name, time_zone=zone or LOCAL_ZONE, personas=conversations)
 
 
-def _jsonl(path: Path, zone: str, conversations: tuple[str, ...] | None) -> Source:
+def _jsonl(path: Path, zone: str | None, conversations: tuple[str, ...] | None) -> Source:
     from engrain.data_builders.sources.jsonl import JsonlSource
     from engrain.runtime.timestamps import parse_zone
 
     return JsonlSource(path, zone=parse_zone(zone) if zone else None)
 
 
-SOURCES: dict[str, Callable[[Path, str, tuple[str, ...] | None], Source]] = {
+SOURCES: dict[str, Callable[[Path, str | None, tuple[str, ...] | None], Source]] = {
     "jsonl": _jsonl,
     "locomo": _locomo,
     "memora": _memora,
@@ -63,14 +65,19 @@ def add(
     source: Annotated[str | None, typer.Argument(help="Dialogues to read: a file, or Memora's split folder.")] = None,
     store: StorePath = "memory.db",
     user: Annotated[
-        str | None, typer.Option(help="Whose memory: the user_id. Left out: the source's person; `me` for --text.")
+        str | None,
+        typer.Option(
+            help="Whose memory: the user_id. Left out: the source's person; `me` for --text.", envvar="ENGRAIN_USER"
+        ),
     ] = None,
     bundles: Bundles = DEFAULT_BUNDLES,
     text: Annotated[str | None, typer.Option(help="Add this one message instead of a source.")] = None,
     time: Annotated[str | None, typer.Option(help="When --text was said; now when left out.")] = None,
     form: Annotated[str, typer.Option("--format", help=f"Layout of the source: {', '.join(SOURCES)}.")] = "jsonl",
     conversation: Annotated[list[str] | None, typer.Option(help="Only these conversations or personas.")] = None,
-    zone: Annotated[str, typer.Option(help="Time zone of times without an offset.")] = "UTC",
+    zone: Annotated[
+        str | None, typer.Option(help="Zone of times without an offset; LoCoMo and Memora: UTC when left out.")
+    ] = None,
     gate: Annotated[bool, typer.Option(help="Let the gate choose what is kept.")] = True,
     extractor: Annotated[bool, typer.Option(help="Extract dimensional records (wants the extra `local`).")] = False,
     json: JsonFlag = False,
@@ -82,10 +89,12 @@ def add(
     with _open(store, bundles, gate=gate, extractor=extractor) as opened:
         if text is not None:
             moment = parse_timestamp(time, None) if time else datetime.now(UTC)
-            totals.update(_counts(opened.add(text, user_id=user or "me", timestamp=moment)))
+            totals.update(_counts(opened.add(text, user_id="me" if user is None else user, timestamp=moment)))
         else:
             for labelled in _sessions(str(source), form, zone, conversation):
-                totals.update(_counts(opened.add(labelled.session.turns, user_id=user or labelled.person)))
+                totals.update(
+                    _counts(opened.add(labelled.session.turns, user_id=labelled.person if user is None else user))
+                )
                 totals["sessions"] += 1
     _show(dict(totals), f"added to {store}", json)
 
@@ -208,11 +217,18 @@ def _open(store: str, bundles: str, *, gate: bool = False, extractor: bool = Fal
     )
 
 
-def _sessions(source: str, form: str, zone: str, conversations: Sequence[str] | None) -> Iterator[LabelledSession]:
+def _sessions(
+    source: str, form: str, zone: str | None, conversations: Sequence[str] | None
+) -> Iterator[LabelledSession]:
     if form not in SOURCES:
         raise InputError(f"--format {form} is unknown; allowed: {', '.join(SOURCES)}")
     chosen = tuple(conversations) if conversations else None
     sessions = list(SOURCES[form](Path(os.path.normpath(source)), zone, chosen).sessions())
+    if chosen and form == "jsonl":
+        people = sorted({labelled.person for labelled in sessions})
+        sessions = [labelled for labelled in sessions if labelled.person in chosen]
+        if not sessions:
+            raise InputError(f"--conversation {', '.join(chosen)}: nobody of that name in {source}; it has {people}")
     with console.progress("adding sessions") as advance:
         for done, labelled in enumerate(sessions):
             advance(done, len(sessions))

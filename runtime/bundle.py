@@ -18,6 +18,8 @@ from engrain.runtime.schema import Contract
 
 FORMAT_VERSION = 1
 MANIFEST = "bundle.json"
+DIGEST = "manifest_hash"
+"""Key in the manifest of the SHA-256 over all its other content."""
 Kind = Literal["gate", "extractor", "embedder"]
 
 
@@ -72,13 +74,15 @@ def text_hash(*parts: str) -> str:
 
 def hash_files(folder: Path) -> dict[str, str]:
     """Every file below `folder` but the manifest, by its POSIX path, with its hash."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / MANIFEST)
     return {path.relative_to(folder).as_posix(): file_hash(path) for path in paths}
 
 
 def write_manifest(folder: Path, manifest: BundleManifest) -> None:
     """Write `bundle.json` last, so that a folder without it is visibly unfinished."""
-    text = json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False, sort_keys=True)
+    content = manifest.model_dump(mode="json")
+    content[DIGEST] = _digest(content)
+    text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
 
@@ -103,17 +107,23 @@ def read_manifest(folder: Path) -> BundleManifest:
         raise BundleError(f"{folder} is not a bundle: {MANIFEST} is missing; make one with `engrain export`")
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise BundleError(f"{path} is not valid JSON: {error}; export the bundle again") from None
     version = raw.get("format_version") if isinstance(raw, dict) else None
     if version != FORMAT_VERSION:
         raise BundleError(f"{path} has format version {version!r}; this Engrain reads {FORMAT_VERSION}")
+    if raw.pop(DIGEST, None) != _digest(raw):
+        raise BundleError(f"{path} was changed: its content does not match its own {DIGEST}; export the bundle again")
     try:
         return BundleManifest.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise BundleError(f"{path}: {place}: {first['msg']}; export the bundle again") from None
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return text_hash(json.dumps(content, ensure_ascii=True, sort_keys=True))
 
 
 def _verify_files(folder: Path, expected: dict[str, str]) -> None:

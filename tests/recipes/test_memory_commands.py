@@ -134,3 +134,31 @@ def test_two_processes_add_to_one_file_and_nothing_is_lost(cli: Cli, tmp_path: P
         _, error = process.communicate(timeout=300)
         assert process.returncode == 0, error.decode()
     assert len(cli("list", "--user", "both", "--limit", "1000")) == 40
+
+
+def test_times_without_an_offset_need_a_stated_zone(cli: Cli, tmp_path: Path) -> None:
+    naive = json.dumps(SESSION).replace("+00:00", "")
+    (tmp_path / "naive.jsonl").write_text(naive + "\n")
+    assert "naive.jsonl" in cli("add", "naive.jsonl", "--no-gate", code=2)
+    assert cli("add", "naive.jsonl", "--no-gate", "--zone", "Europe/Lisbon")["turns"] == 3
+
+
+def test_conversation_filters_people_and_an_unknown_one_is_refused(cli: Cli) -> None:
+    assert "nobody of that name" in cli("add", "sessions.jsonl", "--no-gate", "--conversation", "zoe", code=2)
+    assert cli("add", "sessions.jsonl", "--no-gate", "--conversation", "ana")["turns"] == 3
+
+
+def test_text_that_looks_like_markup_is_shown_as_it_is(cli: Cli) -> None:
+    text = r"My path is \[/b] :smile: [bold]x"
+    cli("add", "--text", text, "--user", "[/b]", "--no-gate")
+    assert run(["memory", "list", "--user", "[/b]"]) == 0
+    shown = " ".join(cli.capsys.readouterr().out.split())
+    assert r"\[/b]" in shown
+    assert ":smile:" in shown
+
+
+def test_doctor_reports_a_bad_store_beside_its_other_checks(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("this is no database, only a text file that somebody named so")
+    assert run(["doctor", "--store", "text.db", "--json"]) == 1
+    checks = json.loads(cli.capsys.readouterr().out)
+    assert [check["name"] for check in checks if check["ok"] is False] == ["store text.db"]
