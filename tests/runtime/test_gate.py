@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engrain.runtime.bundle import BundleManifest, hash_files, write_manifest
+from engrain.runtime.bundle import hash_files, read_manifest, write_manifest
 from engrain.runtime.embedding import OnnxEmbedder
 from engrain.runtime.encoder import length_batches, pad
 from engrain.runtime.errors import BundleError, InputError
@@ -82,7 +82,7 @@ def test_another_template_an_altered_file_and_another_kind_are_refused(make_bund
 def test_a_model_that_onnx_runtime_cannot_read_is_named(make_bundle: Callable[..., Path]) -> None:
     folder = make_bundle("gate", "gate")
     (folder / "model.onnx").write_bytes(b"no graph")
-    manifest = BundleManifest.model_validate_json((folder / "bundle.json").read_text())
+    manifest = read_manifest(folder)
     write_manifest(folder, manifest.model_copy(update={"files": hash_files(folder)}))
     with pytest.raises(BundleError, match=r"model\.onnx cannot be loaded"):
         Gate.load(folder)

