@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from engrain.data_builders.shipped import ShippedCorpus, load_shipped
-from engrain.models.gate.evaluation import GateMeasures
+from engrain.models.gate.evaluation import GateMeasures, measure_gate
 from engrain.recipes import console, export, train_extractor, train_gate
 from engrain.recipes.config import QuickstartRecipe, ShippedData
-from engrain.recipes.eval_gate import evaluate_gate
 from engrain.recipes.extraction_data import extraction_windows
 from engrain.recipes.gate_data import gate_rows
 from engrain.recipes.loading import load_recipe, recipe_hash
@@ -104,15 +103,15 @@ def run(recipe: QuickstartRecipe) -> Outcome:
         embedder = OnnxEmbedder.load(bundles / "embedder")
     with clock.stage("gate: train and export"):
         gate, gate_run, test = _gate(recipe, bundles / "gate")
-        measures = evaluate_gate(gate, test)
+        labels = [example.label for example in test]
         scores = gate.score([(example.context, example.target) for example in test])
     with clock.stage("extractor: tune, compare, export"):
         extraction, history = _extractor(recipe, bundles / "extractor", embedder)
     with clock.stage("memory: ingest held-out sessions, ask held-out questions"):
         answers = ask_held_out(corpus, _held_out(corpus, recipe), bundles, recipe.folder)
     return Outcome(
-        gate=measures,
-        gate_labels=[example.label for example in test],
+        gate=measure_gate(labels, scores, gate.threshold),
+        gate_labels=labels,
         gate_scores=[float(score) for score in scores],
         gate_history=gate_run["history"],
         extraction=extraction,

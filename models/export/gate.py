@@ -13,10 +13,10 @@ from tokenizers import Tokenizer
 from engrain.models.export.card import model_card
 from engrain.models.export.folder import whole_folder
 from engrain.models.export.onnx import export_onnx
-from engrain.models.gate.checkpointing import BEST
 from engrain.models.gate.encoder import encoder_settings, pad_id
 from engrain.models.gate.module import GateModule
 from engrain.models.gate.scoring import load_module
+from engrain.models.training.checkpoints import BEST
 from engrain.models.weights import model_name
 from engrain.runtime.bundle import BundleManifest, ThresholdChoice, file_hash, hash_files, write_manifest
 from engrain.runtime.encoder import CARD_FILE, CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, WEIGHTS_FILE

@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader
 
 from engrain.models.extractor.config import ExtractorTrainingConfig
 from engrain.models.extractor.data import Batch, EncodedSet, PlannedBatches
-from engrain.models.gate.batches import padding_share, plan_pass, sorted_batches, steps_per_pass
+from engrain.models.training.batches import padding_share, plan_pass, sorted_batches, steps_per_pass
 
 Plan = list[tuple[tuple[int, ...], int]]
 

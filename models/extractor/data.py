@@ -17,7 +17,6 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from engrain.models.extractor.config import ExtractorModelConfig
-from engrain.runtime.bundle import text_hash
 from engrain.runtime.errors import InputError, TrainingError
 from engrain.runtime.extraction.prompts import extraction_messages, render_records
 from engrain.runtime.extraction.render import render_prompt
@@ -129,11 +128,6 @@ def spread(examples: Sequence[ExtractionExample], most: int | None) -> list[Extr
     if most is None or most >= len(examples):
         return list(examples)
     return [examples[place * len(examples) // most] for place in range(most)]
-
-
-def data_fingerprint(*splits: Sequence[ExtractionExample]) -> str:
-    """SHA-256 over every example of every split, in order: tells whether two runs saw the same data."""
-    return text_hash(*(text_hash(*(example.model_dump_json() for example in split)) for split in splits))
 
 
 def collate(examples: Sequence[EncodedExample], pad_id: int, step_targets: int) -> Batch:

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytorch_lightning as pl
 import torch
@@ -14,11 +14,13 @@ from pydantic import Field, ValidationError
 
 from engrain.models.extractor.base import BaseModel, load_model, load_tokenizer, locate_base
 from engrain.models.extractor.batches import ExtractorData
-from engrain.models.extractor.checkpointing import BEST, LAST, Evaluation, Progress, RunCheckpoints
+from engrain.models.extractor.checkpoints import Evaluation, ExtractorCheckpoints
 from engrain.models.extractor.config import ExtractorConfig
-from engrain.models.extractor.data import check_splits, data_fingerprint, encode_examples, limit_empty, spread
-from engrain.models.extractor.fitting import fit
+from engrain.models.extractor.data import check_splits, encode_examples, limit_empty, spread
 from engrain.models.extractor.module import CHECKPOINT_KEY, ExtractorModule, add_lora, trainable_parameters
+from engrain.models.training.checkpoints import BEST, Progress
+from engrain.models.training.fitting import fit
+from engrain.models.training.resume import Resume, checkpoint_to_resume, data_fingerprint, take_up
 from engrain.runtime.bundle import text_hash
 from engrain.runtime.errors import InputError, TrainingError
 from engrain.runtime.extraction.prompts import PROMPT_HASH
@@ -26,7 +28,6 @@ from engrain.runtime.extraction.render import chat_template_hash
 from engrain.runtime.schema import Contract, ExtractionExample
 
 ADAPTER, RUN_FILE = "adapter", "run.json"
-Resume = Path | Literal["auto"] | None
 
 
 class ExtractorRun(Contract):
@@ -86,7 +87,7 @@ def train_extractor(
     train, empty_train = limit_empty(train, config.training.max_empty_share, seed)
     validation, empty_validation = limit_empty(validation, config.training.max_empty_share, seed)
     validation = spread(validation, config.training.max_validation)
-    checkpoint = _checkpoint_to_resume(out_dir, resume)
+    checkpoint = checkpoint_to_resume(out_dir, resume)
     pl.seed_everything(seed, verbose=False)
     base = locate_base(config.model.base)
     tokenizer = load_tokenizer(base)
@@ -97,10 +98,10 @@ def train_extractor(
     data = ExtractorData(encoded[0], encoded[1], config.training, pad_id=tokenizer.pad_token_id, seed=seed)
     facts = _facts(config, base, tokenizer, data_fingerprint(train, validation), seed)
     module = _module(config, base, tokenizer, data, facts)
-    callback = RunCheckpoints(out_dir, accumulate=config.training.accumulate, progress=progress)
+    callback = ExtractorCheckpoints(out_dir, accumulate=config.training.accumulate, progress=progress)
     out_dir.mkdir(parents=True, exist_ok=True)
     if checkpoint is None or not _finished(checkpoint, module, callback):
-        fit(config, module, data, callback, checkpoint)
+        fit(config.training, module, data, callback, steps=data.steps, checkpoint=checkpoint)
     _save_adapter(out_dir, module, tokenizer)
     run = _result(
         out_dir, config, module, data, callback, facts, seed, empty_train + empty_validation, time.monotonic() - started
@@ -141,33 +142,16 @@ def _module(
     return ExtractorModule(model, config, steps=data.steps, names=data.planned.names, facts=facts)
 
 
-def _checkpoint_to_resume(out_dir: Path, resume: Resume) -> Path | None:
-    last = out_dir / LAST
-    if resume is None:
-        if last.exists():
-            raise InputError(f"{out_dir} already holds a run; --resume continues it; or name another folder")
-        return None
-    if resume == "auto":
-        return last if last.is_file() else None
-    if not resume.is_file():
-        raise InputError(f"the checkpoint {resume} does not exist; resume auto takes the last one of the run folder")
-    return resume
-
-
-def _finished(checkpoint: Path, module: ExtractorModule, callback: RunCheckpoints) -> bool:
-    """Check that the checkpoint belongs to this very run; true when that run is finished already."""
-    try:
-        content = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
-        saved = content[CHECKPOINT_KEY]["facts"]["run"]
-        state = content["callbacks"][callback.state_key]
-    except Exception as error:
-        raise InputError(f"{checkpoint} is not a resumable extractor checkpoint ({error}); use {LAST}") from error
-    if saved != module.facts["run"]:
-        raise InputError(f"{checkpoint} belongs to other settings, data, base or seed; resume needs all unchanged")
-    done = bool(state["history"]) and state["history"][-1]["step"] >= module.steps
-    if done:
-        callback.load_state_dict(state)
-    return done
+def _finished(checkpoint: Path, module: ExtractorModule, callback: ExtractorCheckpoints) -> bool:
+    return take_up(
+        checkpoint,
+        callback,
+        kind="extractor",
+        key=CHECKPOINT_KEY,
+        run=module.facts["run"],
+        steps=module.steps,
+        identity="settings, data, base or seed",
+    )
 
 
 def _save_adapter(out_dir: Path, module: ExtractorModule, tokenizer: Any) -> None:
@@ -191,7 +175,7 @@ def _result(
     config: ExtractorConfig,
     module: ExtractorModule,
     data: ExtractorData,
-    callback: RunCheckpoints,
+    callback: ExtractorCheckpoints,
     facts: dict[str, str],
     seed: int,
     empty_left_out: int,

@@ -14,9 +14,8 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from engrain.models.gate.batches import MicroBatch, padding_share, plan_pass, sorted_batches, steps_per_pass
 from engrain.models.gate.config import GateConfig
-from engrain.runtime.bundle import text_hash
+from engrain.models.training.batches import MicroBatch, padding_share, plan_pass, sorted_batches, steps_per_pass
 from engrain.runtime.errors import InputError
 from engrain.runtime.gate_input import pack_batch
 from engrain.runtime.schema import GateExample
@@ -85,11 +84,6 @@ def check_splits(train: Sequence[GateExample], validation: Sequence[GateExample]
     if shared:
         some = ", ".join(sorted(shared)[:3])
         raise InputError(f"{len(shared)} groups are in both training and validation ({some}); keep each group in one")
-
-
-def data_fingerprint(*splits: Sequence[GateExample]) -> str:
-    """SHA-256 over every example of every split, in order: tells whether two runs saw the same data."""
-    return text_hash(*(text_hash(*(example.model_dump_json() for example in split)) for split in splits))
 
 
 def collate(packed: PackedExamples, rows: Sequence[int], pad_id: int, step_examples: int) -> Batch:

@@ -16,12 +16,12 @@ from engrain.models.extractor.data import (
     IGNORED,
     check_splits,
     collate,
-    data_fingerprint,
     encode_example,
     encode_examples,
     limit_empty,
     spread,
 )
+from engrain.models.training.resume import data_fingerprint
 from engrain.runtime.errors import InputError, TrainingError
 from engrain.runtime.extraction.extractor import DimensionalExtractor
 from engrain.runtime.extraction.local import LocalGenerator

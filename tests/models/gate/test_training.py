@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 import torch
 
-from engrain.models.gate.checkpointing import BEST, LAST, Evaluation
+from engrain.models.gate.checkpoints import Evaluation
 from engrain.models.gate.config import GateConfig
 from engrain.models.gate.module import GateModule
 from engrain.models.gate.training import GateRun, load_module, score_examples, train_gate
+from engrain.models.training.checkpoints import BEST, LAST
 from engrain.runtime.errors import InputError, TrainingError
 from engrain.runtime.schema import GateExample
 

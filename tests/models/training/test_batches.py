@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engrain.models.gate.batches import MicroBatch, padding_share, plan_pass, sorted_batches, steps_per_pass
+from engrain.models.training.batches import MicroBatch, padding_share, plan_pass, sorted_batches, steps_per_pass
 from engrain.runtime.errors import InputError
 
 

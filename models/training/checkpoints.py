@@ -1,6 +1,6 @@
 """Checkpoints that are whole or absent, the choice of the best one, and early stopping.
 
-After every evaluation the run folder gets `best.ckpt` (weights only, when the validation BCE is the lowest so far)
+After every evaluation the run folder gets `best.ckpt` (weights only, when the validation loss is the lowest so far)
 and then `last.ckpt` (everything that an exact continuation needs). Each is written beside its place and renamed, so a
 kill or a full disk leaves the file before it.
 """
@@ -8,10 +8,11 @@ kill or a full disk leaves the file before it.
 from __future__ import annotations
 
 import random
+from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pytorch_lightning as pl
@@ -19,7 +20,6 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from engrain.models.gate.module import GateModule
 from engrain.runtime.errors import TrainingError
 from engrain.runtime.schema import Contract
 
@@ -27,35 +27,62 @@ BEST, LAST = "best.ckpt", "last.ckpt"
 Progress = Callable[[int, int], None]
 
 
-class Evaluation(Contract):
-    """One evaluation on the validation set."""
+class Evaluated(Contract):
+    """One evaluation on the validation set; each kind of model adds its own measures."""
 
     step: int = Field(ge=0, description="Optimiser steps done.")
-    train_objective: float = Field(description="Mean of equation 3 over the training examples since the last one.")
-    bce: float = Field(description="Validation binary cross-entropy, unweighted; the lowest is the best checkpoint.")
-    objective: float = Field(description="Equation 3 on the validation set.")
-    auprc: float = Field(description="Area under the precision-recall curve (average precision).")
-
-
-class RunCheckpoints(pl.Callback):
-    """Evaluates at the last step too, keeps the history, writes `best.ckpt` and `last.ckpt`, stops early."""
-
-    def __init__(self, folder: Path, *, patience: int, accumulate: int, progress: Progress | None = None) -> None:
-        self.folder, self.patience, self.accumulate, self.progress = folder, patience, accumulate, progress
-        self.history: list[Evaluation] = []
-        self.best_step, self.waited = 0, 0
-        self._loss_sum, self._loss_examples = 0.0, 0
-        self._restored: dict[str, Any] | None = None
 
     @property
-    def best(self) -> Evaluation | None:
-        """The evaluation with the lowest BCE, the earliest of equals."""
-        return min(self.history, key=lambda entry: (entry.bce, entry.step), default=None)
+    @abstractmethod
+    def selected_by(self) -> float:
+        """The loss whose lowest value chooses the best checkpoint."""
+
+
+Entry = TypeVar("Entry", bound=Evaluated)
+
+
+class RunCheckpoints(pl.Callback, Generic[Entry]):
+    """Evaluates at the last step too, keeps the history, writes `best.ckpt` and `last.ckpt`, stops early.
+
+    `patience` is the number of evaluations without a lower loss before the run stops; without it the run ends with its
+    plan. A subclass says what an evaluation holds and what a batch's loss is the mean of.
+    """
+
+    entry_type: type[Entry]
+
+    def __init__(
+        self, folder: Path, *, accumulate: int, patience: int | None = None, progress: Progress | None = None
+    ) -> None:
+        self.folder, self.accumulate, self.patience, self.progress = folder, accumulate, patience, progress
+        self.history: list[Entry] = []
+        self.saved_step = 0
+        self._loss_sum, self._loss_count = 0.0, 0
+        self._restored: dict[str, Any] | None = None
+
+    @abstractmethod
+    def counts(self, batch: Any) -> tuple[int, int]:
+        """Units (examples, target tokens) of the whole optimiser step, and of this batch."""
+
+    @abstractmethod
+    def evaluation(self, step: int, train_mean: float, module: pl.LightningModule) -> Entry:
+        """The evaluation that `module` has just finished; `train_mean` is the training loss a unit since the last."""
+
+    @property
+    def best(self) -> Entry | None:
+        """The evaluation with the lowest loss, the earliest of equals."""
+        return min(self.history, key=lambda entry: (entry.selected_by, entry.step), default=None)
 
     @property
     def exhausted(self) -> bool:
-        """Whether `patience` evaluations have passed without a lower BCE."""
-        return self.waited >= self.patience
+        """Whether `patience` evaluations have passed without a lower loss."""
+        best = self.best
+        if best is None or self.patience is None:
+            return False
+        return len(self.history) - 1 - self.history.index(best) >= self.patience
+
+    def finished(self, steps: int) -> bool:
+        """Whether a run of `steps` optimiser steps has nothing left to do."""
+        return self.exhausted or (bool(self.history) and self.history[-1].step >= steps)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Restore the random generators last, after everything that start-up may draw from them."""
@@ -75,41 +102,34 @@ class RunCheckpoints(pl.Callback):
     ) -> None:
         """Add up the training loss, and report the step."""
         loss: Tensor = outputs["loss"]
-        # Lightning reports the loss after its division by `accumulate`; turn it back into the sum over examples.
-        self._loss_sum += float(loss.detach()) * int(batch["step_examples"])
-        self._loss_examples += len(batch["rows"])
+        of_step, of_batch = self.counts(batch)
+        # Lightning reports the loss after its division by `accumulate`; turn it back into the sum over units.
+        self._loss_sum += float(loss.detach()) * of_step
+        self._loss_count += of_batch
         if self.progress is not None and (batch_idx + 1) % self.accumulate == 0:
             self.progress(trainer.global_step, int(trainer.num_training_batches) // self.accumulate)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Record the evaluation, write the checkpoints, and stop when patience is exhausted."""
-        assert isinstance(pl_module, GateModule)
-        mean = self._loss_sum / self._loss_examples if self._loss_examples else float("nan")
-        entry = Evaluation(step=trainer.global_step, train_objective=mean, **pl_module.measures)
-        self._loss_sum, self._loss_examples = 0.0, 0
+        mean = self._loss_sum / self._loss_count if self._loss_count else float("nan")
+        entry = self.evaluation(trainer.global_step, mean, pl_module)
+        self._loss_sum, self._loss_count = 0.0, 0
         before = self.best
         self.history.append(entry)
-        improved = before is None or entry.bce < before.bce
-        self.waited = 0 if improved else self.waited + 1
-        if improved:
-            self.best_step = entry.step
+        if before is None or entry.selected_by < before.selected_by:
             self._write(trainer, BEST, weights_only=True)
         self._write(trainer, LAST, weights_only=False)
+        self.saved_step = entry.step
         trainer.should_stop = trainer.should_stop or self.exhausted
 
     def state_dict(self) -> dict[str, Any]:
         """History and random state, as plain values and tensors."""
-        return {
-            "history": [entry.model_dump() for entry in self.history],
-            "best_step": self.best_step,
-            "waited": self.waited,
-            "random": randomness(),
-        }
+        return {"history": [entry.model_dump() for entry in self.history], "random": randomness()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take up the history; the generators are restored when training starts."""
-        self.history = [Evaluation.model_validate(entry) for entry in state_dict["history"]]
-        self.best_step, self.waited = int(state_dict["best_step"]), int(state_dict["waited"])
+        self.history = [self.entry_type.model_validate(entry) for entry in state_dict["history"]]
+        self.saved_step = self.history[-1].step if self.history else 0
         self._restored = state_dict["random"]
 
     def _write(self, trainer: pl.Trainer, name: str, *, weights_only: bool) -> None:

@@ -9,26 +9,44 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Literal, Protocol
 
 import pytorch_lightning as pl
 
-from engrain.models.extractor.batches import ExtractorData
-from engrain.models.extractor.checkpointing import LAST, RunCheckpoints
-from engrain.models.extractor.config import ExtractorConfig, ExtractorTrainingConfig
-from engrain.models.extractor.module import ExtractorModule
+from engrain.models.training.checkpoints import LAST, RunCheckpoints
 from engrain.runtime.errors import TrainingError
 
 
+class TrainerSettings(Protocol):
+    """The part of a training config that the trainer reads."""
+
+    @property
+    def accelerator(self) -> str: ...
+    @property
+    def precision(self) -> Literal["32-true", "bf16-mixed"]: ...
+    @property
+    def accumulate(self) -> int: ...
+    @property
+    def gradient_clip(self) -> float: ...
+    @property
+    def evaluate_every(self) -> int: ...
+
+
 def fit(
-    config: ExtractorConfig,
-    module: ExtractorModule,
-    data: ExtractorData,
-    callback: RunCheckpoints,
+    settings: TrainerSettings,
+    module: pl.LightningModule,
+    data: pl.LightningDataModule,
+    callback: RunCheckpoints[Any],
+    *,
+    steps: int,
     checkpoint: Path | None,
 ) -> None:
-    """Run the trainer to its end. Raises `TrainingError`, saying how to resume, when it stops before."""
+    """Run the trainer to the end of its `steps` optimiser steps.
+
+    Raises `TrainingError`, saying how to resume, when it stops before.
+    """
     with _without_advice(), _interruptible():
-        trainer = _trainer(config.training, data, callback)
+        trainer = _trainer(settings, steps, callback)
         try:
             trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True if checkpoint else None)
         except (KeyboardInterrupt, SystemExit) as stop:
@@ -38,16 +56,16 @@ def fit(
             raise TrainingError(f"{error}. {_way_on(callback)}") from error
 
 
-def _trainer(training: ExtractorTrainingConfig, data: ExtractorData, callback: RunCheckpoints) -> pl.Trainer:
+def _trainer(settings: TrainerSettings, steps: int, callback: RunCheckpoints[Any]) -> pl.Trainer:
     return pl.Trainer(
-        accelerator=training.accelerator,
+        accelerator=settings.accelerator,
         devices=1,
-        precision=training.precision,
+        precision=settings.precision,
         # The plan holds every pass, so that one position describes how far a run is.
         max_epochs=1,
-        accumulate_grad_batches=training.accumulate,
-        gradient_clip_val=training.gradient_clip or None,
-        val_check_interval=min(training.evaluate_every, data.steps) * training.accumulate,
+        accumulate_grad_batches=settings.accumulate,
+        gradient_clip_val=settings.gradient_clip or None,
+        val_check_interval=min(settings.evaluate_every, steps) * settings.accumulate,
         check_val_every_n_epoch=None,
         num_sanity_val_steps=0,
         callbacks=[callback],
@@ -62,17 +80,19 @@ def _trainer(training: ExtractorTrainingConfig, data: ExtractorData, callback: R
 
 @contextmanager
 def _without_advice() -> Iterator[None]:
-    """Lightning's notes on devices, loggers and worker processes stay out of the terminal; warnings do not."""
-    logger = logging.getLogger("pytorch_lightning.utilities.rank_zero")
-    level = logger.level
-    logger.setLevel(logging.WARNING)
+    """Keep Lightning's banners (devices, tips, worker processes) out of the user's terminal; warnings stay."""
+    names = ("pytorch_lightning", "lightning_fabric", "pytorch_lightning.utilities.rank_zero")
+    levels = {name: logging.getLogger(name).level for name in names}
     try:
+        for name in names:
+            logging.getLogger(name).setLevel(logging.WARNING)
         with warnings.catch_warnings():
-            # It advises worker processes; the batches are in memory already.
+            # The batches are in memory already, so worker processes would only cost.
             warnings.filterwarnings("ignore", message=".*does not have many workers.*")
             yield
     finally:
-        logger.setLevel(level)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 @contextmanager
@@ -86,7 +106,7 @@ def _interruptible() -> Iterator[None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _way_on(callback: RunCheckpoints) -> str:
+def _way_on(callback: RunCheckpoints[Any]) -> str:
     last = callback.folder / LAST
     if not last.is_file():
         return "No checkpoint was written yet; start the run again"

@@ -1,0 +1,1 @@
+"""What training a gate and tuning an extractor share: batch plans, checkpoints, the trainer, resume."""
