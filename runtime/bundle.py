@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from engrain.runtime.errors import BundleError
+from engrain.runtime.gate_calibration import Calibration
 from engrain.runtime.schema import Contract
 
 FORMAT_VERSION = 1
@@ -28,6 +29,7 @@ class ThresholdChoice(Contract):
 
     value: float = Field(ge=0.0, le=1.0)
     chosen_by: str
+    sweep: tuple[tuple[float, float], ...] = Field(default=(), description="Every (threshold, score) that was tried.")
 
 
 class BundleManifest(Contract):
@@ -47,6 +49,7 @@ class BundleManifest(Contract):
     pooling: str | None = None
     dimension: int | None = Field(default=None, description="Embedder: vector length.")
     threshold: ThresholdChoice | None = None
+    calibration: Calibration | None = Field(default=None, description="Gate: how raw probabilities are read.")
     metrics: dict[str, float] = Field(default_factory=dict)
     data_fingerprint: str = ""
     recipe: dict[str, Any] = Field(default_factory=dict)

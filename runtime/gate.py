@@ -12,6 +12,7 @@ from tokenizers import Tokenizer
 from engrain.runtime.bundle import BundleManifest, load_bundle
 from engrain.runtime.encoder import TOKENIZER_FILE, EncoderSession
 from engrain.runtime.errors import BundleError
+from engrain.runtime.gate_calibration import Calibration
 from engrain.runtime.gate_input import TEMPLATE_HASH, Pair, pack_batch, prepare_tokenizer
 
 
@@ -24,6 +25,7 @@ class Gate:
         self.manifest = manifest
         self.k: int = manifest.k
         self.threshold: float = manifest.threshold.value
+        self._calibration = manifest.calibration or Calibration()
         self.context_tokens_cut = 0
         self.targets_cut = 0
         self._tokenizer, self._session = tokenizer, session
@@ -41,7 +43,8 @@ class Gate:
         return cls(manifest, tokenizer, EncoderSession.open(folder, threads))
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Admission probabilities, N, for (context oldest first, target) pairs; equation 1's p_t.
+        """Admission probabilities, N, for (context oldest first, target) pairs; equation 1's p_t, calibrated as the
+        bundle says.
 
         A context may be longer than k. The result of a pair does not depend on the others or on their order. What did
         not fit is added to `context_tokens_cut` and `targets_cut`. Raises `InputError` for an empty target.
@@ -54,4 +57,4 @@ class Gate:
         logits = self._session.run([row.ids for row in packed]).astype(np.float64)
         # exp(-log(1 + e^-x)) is the sigmoid without overflow.
         probabilities: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, -logits))
-        return probabilities
+        return self._calibration.apply(probabilities)
