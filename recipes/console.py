@@ -13,10 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-ProgressCallback = Callable[[int, int], None]
+from engrain.runtime.plain import plain
 
-# Below this, three decimals would hide the value.
-SMALL = 0.01
+ProgressCallback = Callable[[int, int], None]
 
 # Texts of users and of files are shown as they are: no markup, no emoji codes.
 out = Console(highlight=False, soft_wrap=True, markup=False, emoji=False)
@@ -42,17 +41,6 @@ def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[objec
 def show_fields(title: str, fields: Mapping[str, object]) -> None:
     """Print names and values, one a line."""
     show_table(title, ("", ""), list(fields.items()))
-
-
-def plain(value: object) -> str:
-    """Text of a value: `-` for nothing, yes or no, floats with three decimals, or three digits when small."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.3g}" if 0 < abs(value) < SMALL else f"{value:.3f}"
-    return str(value)
 
 
 def cell(value: object) -> Text:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from engrain.recipes import console
 from engrain.recipes.evidence_recall import Asked
 from engrain.recipes.quickstart_memory import BM25, EVERY_TURN, MEMORY
-from engrain.recipes.report import Report
+from engrain.runtime.html_page import Page
 from engrain.runtime.schema import Hit
 
 if TYPE_CHECKING:
@@ -38,18 +38,18 @@ def show(outcome: Outcome, examples: int) -> None:
 
 def write_report(path: Path, outcome: Outcome, examples: int) -> Path:
     """Write the HTML page and return its path."""
-    report = Report("Engrain quickstart")
-    report.paragraph(
+    page = Page("Engrain quickstart")
+    page.paragraph(
         "A salience gate and a dimensional extractor, trained on some people of the shipped corpus, remember the "
         "sessions of people they never saw. The corpus is small and written for this purpose: the figures show that "
         "the path works, not how good it gets."
     )
-    _gate_part(report, outcome)
-    _extractor_part(report, outcome)
-    _memory_part(report, outcome, examples)
-    report.heading("Time")
-    report.table(("stage", "seconds"), list(outcome.seconds.items()))
-    return report.write(path)
+    _gate_part(page, outcome)
+    _extractor_part(page, outcome)
+    _memory_part(page, outcome, examples)
+    page.heading("Time")
+    page.table(("stage", "seconds"), list(outcome.seconds.items()))
+    return page.write(path)
 
 
 def gate_row(outcome: Outcome) -> tuple[object, ...]:
@@ -75,9 +75,9 @@ def provenance(hit: Hit) -> str:
     return f"{record.source_speaker}, {record.source_time:%Y-%m-%d %H:%M}, {', '.join(record.source_turn_ids)}"
 
 
-def _gate_part(report: Report, outcome: Outcome) -> None:
-    report.heading("Gate")
-    report.table(GATE_COLUMNS, [gate_row(outcome)])
+def _gate_part(page: Page, outcome: Outcome) -> None:
+    page.heading("Gate")
+    page.table(GATE_COLUMNS, [gate_row(outcome)])
     labels, scores = outcome.gate_labels, outcome.gate_scores
 
     def histogram(axes: Any) -> None:
@@ -97,33 +97,33 @@ def _gate_part(report: Report, outcome: Outcome) -> None:
         axes.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02))
         axes.legend()
 
-    report.plot("Scores of held-out user turns by authored label.", histogram)
-    report.plot("Precision and recall at every threshold.", curve)
-    report.plot("Validation loss (BCE) while training.", _loss(outcome.gate_history, "bce"))
+    page.plot("Scores of held-out user turns by authored label.", histogram)
+    page.plot("Precision and recall at every threshold.", curve)
+    page.plot("Validation loss (BCE) while training.", _loss(outcome.gate_history, "bce"))
 
 
-def _extractor_part(report: Report, outcome: Outcome) -> None:
-    report.heading("Extractor")
-    report.paragraph("Records match gold one to one: same source message, cosine of contents at least 0.8.")
-    report.table(("system", *EXTRACTION_COLUMNS), extraction_rows(outcome))
-    report.plot("Validation loss (nats a target token) while tuning.", _loss(outcome.extractor_history, "loss"))
+def _extractor_part(page: Page, outcome: Outcome) -> None:
+    page.heading("Extractor")
+    page.paragraph("Records match gold one to one: same source message, cosine of contents at least 0.8.")
+    page.table(("system", *EXTRACTION_COLUMNS), extraction_rows(outcome))
+    page.plot("Validation loss (nats a target token) while tuning.", _loss(outcome.extractor_history, "loss"))
 
 
-def _memory_part(report: Report, outcome: Outcome, examples: int) -> None:
-    report.heading("Memory")
-    report.table(("system", "evidence recall at 5", "at 10"), outcome.answers.table())
-    report.table(("ingestion", "count"), list(outcome.answers.counts.items()))
+def _memory_part(page: Page, outcome: Outcome, examples: int) -> None:
+    page.heading("Memory")
+    page.table(("system", "evidence recall at 5", "at 10"), outcome.answers.table())
+    page.table(("ingestion", "count"), list(outcome.answers.counts.items()))
     systems = (MEMORY, EVERY_TURN, BM25)
     kinds = {system: outcome.answers.kinds(system) for system in systems}
-    report.table(
+    page.table(
         ("recall at 5 by kind", *systems),
         [(kind, *(kinds[system][kind] for system in systems)) for kind in kinds[MEMORY]],
     )
     for asked in chosen_examples(outcome.answers.by_system[MEMORY], examples):
-        report.heading(asked.question)
-        report.paragraph(f"Expected: {asked.answer}. Evidence: {', '.join(asked.evidence)}.")
+        page.heading(asked.question)
+        page.paragraph(f"Expected: {asked.answer}. Evidence: {', '.join(asked.evidence)}.")
         for hit in asked.hits[:SHOWN_HITS]:
-            report.hit(hit.record.content, f"{provenance(hit)} · score {hit.score:.4f}")
+            page.hit(hit.record.content, f"{provenance(hit)} · score {hit.score:.4f}")
 
 
 def _loss(history: Sequence[dict[str, Any]], name: str) -> Any:

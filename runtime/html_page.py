@@ -1,4 +1,7 @@
-"""One self-contained HTML page: headings, text, tables and plots, with no file or script beside it."""
+"""One self-contained HTML page: headings, text, tables and plots, with no file or script beside it.
+
+Reports of every room are such pages. Plots want matplotlib, which is imported when the first one is drawn.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engrain.recipes.console import plain
+from engrain.runtime.errors import InputError
+from engrain.runtime.plain import plain
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; }
@@ -27,7 +31,7 @@ pre { background: var(--soft); padding: .7rem; overflow-x: auto; white-space: pr
 
 
 @dataclass
-class Report:
+class Page:
     """A page built from top to bottom; every text is escaped."""
 
     title: str
@@ -79,8 +83,10 @@ def _cell(value: object) -> str:
 
 
 def _svg(draw: Callable[[Any], None], width: float, height: float) -> str:
-    from matplotlib.figure import Figure
-
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError("plots need matplotlib; install it with: pip install 'engrain[data]'") from None
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     draw(axes)
