@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from engrain.data_builders.config import MemoraGateData, ShippedSplit
 from engrain.models.extractor.config import ExtractorConfig
@@ -21,6 +21,15 @@ from engrain.runtime.schema import Contract
 PAPER_SEEDS = (20260726, 20260727, 20260728)
 # SLICE-Mem 4.1 and C.3: the admission threshold of its main comparisons.
 PAPER_THRESHOLD = ThresholdChoice(value=0.2, chosen_by="SLICE-Mem C.3: highest FAMA of nine on Memora weekly")
+
+
+def _distinct(seeds: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(seeds)) < len(seeds):
+        raise ValueError("a seed stands twice; each is one run with a folder of its own")
+    return seeds
+
+
+Seeds = Annotated[tuple[int, ...], AfterValidator(_distinct)]
 
 
 class MemoraData(MemoraGateData):
@@ -53,7 +62,7 @@ class GateRecipe(GateConfig):
     recipe: Literal["gate"]
     name: str = Field(min_length=1, pattern=r"^\w[\w.-]*$", description="Name of the run and of its bundle.")
     output: Path = Field(default=Path("runs"), description="Folder under which `<name>/` is written.")
-    seeds: tuple[int, ...] = Field(default=PAPER_SEEDS, min_length=1, description="One training run a seed.")
+    seeds: Seeds = Field(default=PAPER_SEEDS, min_length=1, description="One training run a seed.")
     threads: int | None = Field(default=None, ge=1, description="CPU threads; empty takes all cores.")
     data: GateData
     threshold: ThresholdChoice = Field(default=PAPER_THRESHOLD, description="Admission threshold of the bundle.")

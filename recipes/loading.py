@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import difflib
 import json
-import reprlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
 
 from engrain.recipes.config import RECIPES, Recipe
+from engrain.recipes.mistakes import validate
 from engrain.runtime.bundle import text_hash
 from engrain.runtime.errors import RecipeError
 
@@ -34,12 +32,9 @@ def load_recipe(source: str | Path, overrides: Sequence[str] = ()) -> Recipe:
         allowed = ", ".join(sorted(RECIPES))
         problems.append(f"recipe: {kind!r} is not a kind of recipe; allowed: {allowed}")
         raise _error(path, problems)
-    try:
-        recipe = model.model_validate(document)
-    except ValidationError as error:
-        problems.extend(_describe(item, model) for item in error.errors())
-        raise _error(path, problems) from None
-    if problems:
+    recipe, mistakes = validate(model, document)
+    problems.extend(mistakes)
+    if recipe is None or problems:
         raise _error(path, problems)
     return recipe
 
@@ -53,6 +48,18 @@ def shipped_recipes() -> dict[str, Path]:
 def recipe_hash(recipe: Recipe) -> str:
     """SHA-256 of the resolved recipe; stored in checkpoints and bundles."""
     return text_hash(json.dumps(recipe.model_dump(mode="json"), sort_keys=True))
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """The safe loader, which also refuses a key that is written twice: plain YAML keeps the last one silently."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value} stands twice", key.start_mark)
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep=deep)
 
 
 def _find(source: str | Path) -> Path:
@@ -71,7 +78,7 @@ def _find(source: str | Path) -> Path:
 
 def _read_yaml(path: Path) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
     except UnicodeDecodeError as error:
         raise RecipeError(f"{path} is not UTF-8 text: {error}") from None
     except yaml.YAMLError as error:
@@ -110,53 +117,6 @@ def _set(document: dict[str, Any], keys: list[str], value: Any) -> str | None:
             return f"{'.'.join(keys[:depth])} is a value, not a section"
     place[keys[-1]] = value
     return None
-
-
-def _describe(item: Any, model: type[BaseModel]) -> str:
-    place = _Place.at(model, [str(part) for part in item["loc"]])
-    if item["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(place.key, place.fields, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(place.fields)}"
-        return f"{place.path}: unknown key; {hint}"
-    if item["type"] == "missing":
-        return f"{place.path}: missing; add it to the recipe or give {place.path}=... on the command line"
-    return f"{place.path}: {reprlib.repr(item['input'])}: {item['msg']}"
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a mistake is: the path as a person writes it, its last key, and the keys allowed beside it."""
-
-    path: str
-    key: str
-    fields: list[str]
-
-    @classmethod
-    def at(cls, model: type[BaseModel], location: Sequence[str]) -> _Place:
-        candidates, keys = [model], []
-        for part in location[:-1]:
-            tagged = [member for member in candidates if _tag(member) == part]
-            if len(candidates) > 1 and tagged:
-                # pydantic puts the chosen union member's tag into the location; no person writes it.
-                candidates = tagged
-                continue
-            keys.append(part)
-            annotations = [member.model_fields[part].annotation for member in candidates if part in member.model_fields]
-            candidates = [nested for annotation in annotations for nested in _models_in(annotation)] or candidates
-        keys.append(location[-1])
-        fields = sorted({name for member in candidates for name in member.model_fields})
-        return cls(".".join(keys), location[-1], fields)
-
-
-def _tag(model: type[BaseModel]) -> Any:
-    source = model.model_fields.get("source")
-    return source.default if source else None
-
-
-def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return [annotation]
-    return [model for argument in get_args(annotation) for model in _models_in(argument)]
 
 
 def _error(path: Path, problems: Sequence[str]) -> RecipeError:

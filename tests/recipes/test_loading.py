@@ -106,3 +106,23 @@ def test_an_unknown_recipe_suggests_the_nearest() -> None:
 
 def test_an_override_below_a_value_is_refused() -> None:
     assert mistakes(GATE, "name.first=x") == ["name.first: name is a value, not a section"]
+
+
+def test_a_rule_over_several_fields_is_told_beside_the_mistakes_of_single_fields(tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(
+        "recipe: gate\nname: x\nseeds: [1, 1]\ntraining: {epochs: 0}\n"
+        "data: {source: memroa, rows_per_persona: 0, split: weekly, evaluate_split: weekly}\n"
+    )
+    lines = mistakes(path)
+    assert any(line.startswith("data: ") and "memroa" in line and "'memora'" in line for line in lines)
+    assert any(line.startswith("data.rows_per_persona: 0") for line in lines)
+    assert any(line.startswith("seeds: [1, 1]: a seed stands twice") for line in lines)
+    assert any(line.startswith("training.epochs: 0") for line in lines)
+
+
+def test_a_key_written_twice_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "twice.yaml"
+    path.write_text("recipe: gate\nname: x\nname: y\n")
+    with pytest.raises(RecipeError, match="line 3: not valid YAML: the key name stands twice"):
+        load_recipe(path)
