@@ -236,6 +236,7 @@ class MemoryRecord(Contract):
     extractor: str = Field(description="Identity of the extractor, or `as_given`.")
     embedder: str = Field(description="Identity of the embedder that made the vector.")
     metadata: dict[str, Any] = Field(default_factory=dict)
+    updated_at: AwareDatetime | None = Field(default=None, description="Last update of the text; none when as written.")
 
 
 class TimeConstraint(Contract):

@@ -14,8 +14,8 @@ from pydantic import Field
 
 from engrain.runtime.errors import StoreError
 from engrain.runtime.schema import Contract
+from engrain.runtime.storage.files import check_file, explain
 
-_HEADER = b"SQLite format 3\x00"
 _SWITCH_PAUSE_S = 0.05
 
 
@@ -132,55 +132,4 @@ class Connections:
         try:
             yield
         except sqlite3.Error as error:
-            raise StoreError(self._explain(error)) from error
-
-    def _explain(self, error: sqlite3.Error) -> str:
-        text = str(error)
-        if "locked" in text or "busy" in text:
-            wait = self._settings.busy_timeout_s
-            return f"{self.path} is locked: another program wrote to it for over {wait:g} s; try again when it is done"
-        if "readonly" in text:
-            return f"{self.path} is read-only; make the file and its folder writable"
-        if "not a database" in text:
-            return f"{self.path} is not a memory file; give another path"
-        if "malformed" in text or "disk I/O" in text:
-            return f"{self.path} is damaged ({text}); restore a copy, or rescue it with `sqlite3 FILE .recover`"
-        if "full" in text:
-            return f"{self.path}: the disk is full; nothing of this write was kept"
-        return f"{self.path}: {text}"
-
-
-def check_file(path: Path) -> None:
-    """Refuse what cannot become or be a memory file, before SQLite creates or touches anything."""
-    if path.is_dir():
-        raise StoreError(f"{path} is a folder; name a file in it, as in {path / 'memory.db'}")
-    if not path.parent.is_dir():
-        raise StoreError(f"{path.parent} does not exist; create the folder first")
-    if not path.exists():
-        if not os.access(path.parent, os.W_OK):
-            raise StoreError(f"{path.parent} is not writable; choose another folder")
-        return
-    if not path.is_file():
-        raise StoreError(f"{path} is not a regular file; give another path")
-    if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-        raise StoreError(f"{path} is read-only; make the file and its folder writable")
-    _check_header(path)
-
-
-def _check_header(path: Path) -> None:
-    with path.open("rb") as stream:
-        header = stream.read(100)
-    if not header:
-        return
-    if not header.startswith(_HEADER[: len(header)]):
-        raise StoreError(f"{path} is not a memory file (it does not start as a SQLite database); give another path")
-    log = path.with_name(path.name + "-wal")
-    if log.exists() and log.stat().st_size:
-        return  # pages may still be in the log; SQLite checks them
-    page_size = int.from_bytes(header[16:18], "big")
-    pages = int.from_bytes(header[28:32], "big")
-    size = path.stat().st_size
-    # Bytes 16-17 hold the page size (1 stands for 65536), 28-31 the number of pages of the last checkpoint.
-    expected = pages * (65536 if page_size == 1 else page_size)
-    if len(header) < 100 or size < expected:
-        raise StoreError(f"{path} is truncated: {size} bytes of {expected}; restore a copy")
+            raise StoreError(explain(error, self.path, self._settings.busy_timeout_s)) from error

@@ -21,6 +21,7 @@ def delete_record(connection: sqlite3.Connection, version: int, user_id: str, ke
     orphans = connection.execute(_ORPHANS, (key, key)).fetchall()
     connection.execute("DELETE FROM records WHERE key = ?", (key,))
     connection.execute("DELETE FROM changes WHERE user_id = ? AND record_id = ?", (user_id, record_id))
+    connection.execute("DELETE FROM revisions WHERE user_id = ? AND record_id = ?", (user_id, record_id))
     connection.executemany("DELETE FROM turns WHERE key = ?", orphans)
     buried = [(version, user_id, "record", key), *((version, user_id, "turn", orphan) for (orphan,) in orphans)]
     connection.executemany("INSERT INTO tombstones VALUES (?, ?, ?, ?)", buried)
@@ -33,8 +34,9 @@ def delete_scope(
     """Delete all of a user, or of one agent or run of that user; returns the number of records."""
     narrowed = agent_id is not None or run_id is not None
     where, values = condition({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
-    log = f"DELETE FROM changes WHERE user_id = ? AND record_id IN (SELECT id FROM records WHERE {where})"
-    connection.execute(log, (user_id, *values))
+    for log in ("changes", "revisions"):
+        sql = f"DELETE FROM {log} WHERE user_id = ? AND record_id IN (SELECT id FROM records WHERE {where})"
+        connection.execute(sql, (user_id, *values))
     deleted = connection.execute(f"DELETE FROM records WHERE {where}", values).rowcount
     connection.execute(f"DELETE FROM turns WHERE {where}", values)
     connection.execute(f"DELETE FROM failures WHERE {where}", values)

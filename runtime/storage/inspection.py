@@ -6,7 +6,8 @@ import sqlite3
 from pathlib import Path
 
 from engrain.runtime.errors import StoreError
-from engrain.runtime.storage.connections import Connections, SQLiteSettings
+from engrain.runtime.storage.files import check_header, read_only
+from engrain.runtime.storage.migrations import SCHEMA_VERSION
 from engrain.runtime.storage.tables import check_version, stored_embedder
 
 _QUESTIONS = {
@@ -35,13 +36,14 @@ def inspect_store(path: str | Path) -> list[str]:
     path = Path(path)
     if not path.exists():
         raise StoreError(f"there is no memory file {path}")
-    connections = Connections(path, SQLiteSettings())
-    try:
-        with connections.reading() as connection:
-            check_version(connection, path)
-            return [*_damage(connection), *_contradictions(connection)]
-    finally:
-        connections.close()
+    check_header(path)
+    with read_only(path) as connection:
+        version = check_version(connection, path)
+        if version < SCHEMA_VERSION:
+            raise StoreError(
+                f"{path} has schema version {version}; open it once with this Engrain to bring it to {SCHEMA_VERSION}"
+            )
+        return [*_damage(connection), *_contradictions(connection)]
 
 
 def _damage(connection: sqlite3.Connection) -> list[str]:

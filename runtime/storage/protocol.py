@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from engrain.runtime.schema import Change, MemoryRecord, Role, Scope, Status, Turn
+from engrain.runtime.schema import Change, MemoryRecord, MemoryType, Role, Scope, Status, Turn
 
 Vectors = NDArray[np.float32]
 
@@ -91,7 +91,11 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class IndexedRecord:
-    """The part of a record that indexes need. `turn_keys` are its source turns; `vector` has D entries."""
+    """The part of a record that indexes need. `turn_keys` are its source turns; `vector` has D entries.
+
+    `replaced` tells of a record that is not active what took its place: the source time of that record (None when it
+    is gone), and when it was decided.
+    """
 
     key: int
     id: str
@@ -105,6 +109,33 @@ class IndexedRecord:
     keywords: tuple[str, ...]
     turn_keys: tuple[int, ...]
     vector: Vectors
+    memory_type: MemoryType | None
+    time: str
+    location: str
+    event_start: datetime | None
+    event_end: datetime | None
+    source_time: datetime
+    ingest_time: datetime
+    metadata: Mapping[str, Any]
+    replaced: Replaced | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """Since when a record is not active: by the source time of what replaced it, and by the time of the decision."""
+
+    source_time: datetime | None
+    decided_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One update of a record's text."""
+
+    record_id: str
+    before: str
+    after: str
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +227,12 @@ class Store(Protocol):
 
     def delete_all(self, user_id: str, agent_id: str | None = None, run_id: str | None = None) -> int:
         """Delete every turn and record of a user (or of one agent or run); returns the number of records."""
+
+    def update(self, record_id: str, content: str, vector: Vectors, at: datetime, user_id: str | None = None) -> bool:
+        """Give a record another text and vector; all else stays, metadata above all. False when there is none."""
+
+    def revisions(self, record_id: str, user_id: str) -> list[Revision]:
+        """Updates of a record's text, oldest first."""
 
     def apply(self, user_id: str, changes: Sequence[Change]) -> tuple[Change, ...]:
         """Set statuses and log the changes in one transaction; returns those applied.

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from engrain.runtime.schema import Link, MemoryRecord, MemoryType, Role, Scope, Status, SupersededSpan, Turn
-from engrain.runtime.storage.protocol import Admission, IndexedRecord, IndexedTurn, NewTurn, StoredTurn, Vectors
+from engrain.runtime.storage.protocol import (
+    Admission,
+    IndexedRecord,
+    IndexedTurn,
+    NewTurn,
+    Replaced,
+    StoredTurn,
+    Vectors,
+)
 
 Row = Sequence[Any]
 
@@ -26,7 +34,7 @@ INSERT OR IGNORE INTO turns (version, user_id, agent_id, run_id, id, session_id,
 RECORD_COLUMNS = (
     "key, id, user_id, agent_id, run_id, content, memory_type, time, location, reason, purpose, keywords, "
     "event_start, event_end, source_time, source_speaker, ingest_time, status, superseded_spans, links, extractor, "
-    "embedder, metadata"
+    "embedder, metadata, updated_at"
 )
 INSERT_RECORD = """
 INSERT INTO records (version, id, user_id, agent_id, run_id, content, memory_type, time, location, reason, purpose,
@@ -35,7 +43,11 @@ INSERT INTO records (version, id, user_id, agent_id, run_id, content, memory_typ
 """
 INDEXED_RECORD = """
 SELECT r.key, r.id, r.agent_id, r.run_id, r.status, r.source_speaker, r.content, r.reason, r.purpose, r.keywords,
-    (SELECT group_concat(s.turn_key) FROM record_sources s WHERE s.record_key = r.key), v.vector
+    (SELECT group_concat(s.turn_key) FROM record_sources s WHERE s.record_key = r.key), v.vector, r.memory_type,
+    r.time, r.location, r.event_start, r.event_end, r.source_time, r.ingest_time, r.metadata,
+    CASE WHEN r.status <> 'active' THEN
+        (SELECT c.body FROM changes c WHERE c.user_id = r.user_id AND c.record_id = r.id ORDER BY c.key DESC LIMIT 1)
+    END
 FROM records r JOIN vectors v ON v.record_key = r.key WHERE r.user_id = ? AND r.version > ? ORDER BY r.key
 """
 INDEXED_TURN = """
@@ -103,12 +115,13 @@ def memory_record(row: Row, source_turn_ids: Sequence[str]) -> MemoryRecord:
         extractor=row[20],
         embedder=row[21],
         metadata=json.loads(row[22]),
+        updated_at=_moment(row[23]) if row[23] else None,
     )
 
 
-def indexed_record(row: Row) -> IndexedRecord:
-    """A row of `INDEXED_RECORD`."""
-    turn_keys = tuple(int(key) for key in str(row[10]).split(",")) if row[10] is not None else ()
+def indexed_record(row: Row, source_times: Mapping[str, datetime]) -> IndexedRecord:
+    """A row of `INDEXED_RECORD`. `source_times` are those of the records that replaced others, by id."""
+    turn_keys = tuple(map(int, str(row[10]).split(","))) if row[10] is not None else ()
     return IndexedRecord(
         key=row[0],
         id=row[1],
@@ -119,10 +132,25 @@ def indexed_record(row: Row) -> IndexedRecord:
         content=row[6],
         reason=row[7],
         purpose=row[8],
-        keywords=tuple(json.loads(row[9])),
+        keywords=tuple(json.loads(row[9])) if row[9] != "[]" else (),
         turn_keys=turn_keys,
         vector=np.frombuffer(row[11], dtype="<f4"),
+        memory_type=MemoryType(row[12]) if row[12] else None,
+        time=row[13],
+        location=row[14],
+        event_start=_moment(row[15]) if row[15] else None,
+        event_end=_moment(row[16]) if row[16] else None,
+        source_time=_moment(row[17]),
+        ingest_time=_moment(row[18]),
+        metadata=json.loads(row[19]) if row[19] != "{}" else {},
+        replaced=_replaced(row[20], source_times),
     )
+
+
+def replacing_ids(found: Sequence[Row]) -> list[str]:
+    """Ids of the records that took the place of those among rows of `INDEXED_RECORD`."""
+    bodies = [json.loads(row[20]) for row in found if row[20]]
+    return [body["other_id"] for body in bodies if body["other_id"]]
 
 
 def indexed_turn(row: Row) -> IndexedTurn:
@@ -168,6 +196,21 @@ def source_ids(connection: sqlite3.Connection, record_keys: Sequence[int]) -> di
     for key, turn_id in rows:
         found.setdefault(key, []).append(turn_id)
     return found
+
+
+def source_times(connection: sqlite3.Connection, user_id: str, ids: Sequence[str]) -> dict[str, datetime]:
+    """Source times of records by id; those that are gone are absent."""
+    if not ids:
+        return {}
+    sql = "SELECT id, source_time FROM records WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))"
+    return {name: _moment(text) for name, text in connection.execute(sql, (user_id, as_json(list(ids))))}
+
+
+def _replaced(body: str | None, source_times: Mapping[str, datetime]) -> Replaced | None:
+    if body is None:
+        return None
+    change = json.loads(body)
+    return Replaced(source_times.get(change["other_id"]), _moment(change["decided_at"]))
 
 
 def _moment(text: str) -> datetime:

@@ -9,8 +9,17 @@ from pathlib import Path
 from engrain.runtime.schema import Change, MemoryRecord, Role, Scope, Status
 from engrain.runtime.storage import deletion, rows, writing
 from engrain.runtime.storage.connections import Connections, SQLiteSettings
-from engrain.runtime.storage.protocol import Admission, Batch, Delta, Failure, StoredTurn, Written
-from engrain.runtime.storage.tables import check_identity, has_tables, prepare
+from engrain.runtime.storage.protocol import (
+    Admission,
+    Batch,
+    Delta,
+    Failure,
+    Revision,
+    StoredTurn,
+    Vectors,
+    Written,
+)
+from engrain.runtime.storage.tables import is_ready, prepare
 
 
 class SQLiteStore:
@@ -27,10 +36,8 @@ class SQLiteStore:
         self._connections = Connections(self.path, settings or SQLiteSettings())
         try:
             with self._connections.reading() as connection:
-                known = has_tables(connection)
-                if known:
-                    check_identity(connection, self.path, embedder, dimension)
-            if not known:
+                ready = is_ready(connection, self.path, embedder, dimension)
+            if not ready:
                 with self._connections.writing() as connection:
                     prepare(connection, self.path, embedder, dimension)
         except BaseException:
@@ -139,7 +146,9 @@ class SQLiteStore:
                 return None
             restart = version == 0 or version < horizon
             scope = (user_id, 0 if restart else version)
-            records = tuple(map(rows.indexed_record, connection.execute(rows.INDEXED_RECORD, scope)))
+            found = connection.execute(rows.INDEXED_RECORD, scope).fetchall()
+            times = rows.source_times(connection, user_id, rows.replacing_ids(found))
+            records = tuple(rows.indexed_record(row, times) for row in found)
             turns = tuple(map(rows.indexed_turn, connection.execute(rows.INDEXED_TURN, scope)))
             if restart:
                 return Delta(current, True, records, turns)
@@ -161,6 +170,25 @@ class SQLiteStore:
         """Delete every turn and record of a user (or of one agent or run); returns the number of records."""
         with self._connections.writing() as connection:
             return deletion.delete_scope(connection, writing.tick(connection, user_id), user_id, agent_id, run_id)
+
+    def update(self, record_id: str, content: str, vector: Vectors, at: datetime, user_id: str | None = None) -> bool:
+        """Give a record another text and vector; all else stays, metadata above all. False when there is none."""
+        with self._connections.writing() as connection:
+            where, values = rows.condition({"id": record_id, "user_id": user_id})
+            found = connection.execute(f"SELECT key, user_id, content FROM records WHERE {where}", values).fetchone()
+            if found is None:
+                return False
+            key, owner, before = found
+            revision = Revision(record_id, before, content, at)
+            writing.update_text(connection, writing.tick(connection, owner), owner, key, revision, vector)
+        return True
+
+    def revisions(self, record_id: str, user_id: str) -> list[Revision]:
+        """Updates of a record's text, oldest first."""
+        sql = "SELECT record_id, before, after, at FROM revisions WHERE user_id = ? AND record_id = ? ORDER BY key"
+        with self._connections.reading() as connection:
+            found = connection.execute(sql, (user_id, record_id)).fetchall()
+        return [Revision(name, before, after, datetime.fromisoformat(at)) for name, before, after, at in found]
 
     def apply(self, user_id: str, changes: Sequence[Change]) -> tuple[Change, ...]:
         """Set statuses and log the changes in one transaction; returns those applied.

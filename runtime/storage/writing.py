@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from engrain.runtime.schema import Change
 from engrain.runtime.storage import rows
-from engrain.runtime.storage.protocol import Batch, Written
+from engrain.runtime.storage.protocol import Batch, Revision, Vectors, Written
 
 _COUNT = """
 INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT (user_id, name) DO UPDATE SET value = value + excluded.value
@@ -36,6 +36,18 @@ def apply_change(connection: sqlite3.Connection, version: int, user_id: str, cha
     sql = "INSERT INTO changes (id, user_id, record_id, body) VALUES (?, ?, ?, ?)"
     connection.execute(sql, (change.id, user_id, change.record_id, change.model_dump_json()))
     return True
+
+
+def update_text(
+    connection: sqlite3.Connection, version: int, user_id: str, key: int, revision: Revision, vector: Vectors
+) -> None:
+    """Give a record another text and vector, and keep what it was."""
+    at = revision.at.isoformat()
+    sql = "UPDATE records SET content = ?, updated_at = ?, version = ? WHERE key = ?"
+    connection.execute(sql, (revision.after, at, version, key))
+    connection.execute("UPDATE vectors SET vector = ? WHERE record_key = ?", (rows.vector_bytes(vector), key))
+    sql = "INSERT INTO revisions (user_id, record_id, before, after, at) VALUES (?, ?, ?, ?, ?)"
+    connection.execute(sql, (user_id, revision.record_id, revision.before, revision.after, at))
 
 
 def tick(connection: sqlite3.Connection, user_id: str) -> int:

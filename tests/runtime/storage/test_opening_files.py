@@ -12,9 +12,9 @@ import pytest
 from engrain.runtime.errors import StoreError
 from engrain.runtime.storage.connections import SQLiteSettings
 from engrain.runtime.storage.inspection import inspect_store
+from engrain.runtime.storage.migrations import SCHEMA_VERSION
 from engrain.runtime.storage.protocol import Batch
 from engrain.runtime.storage.sqlite import SQLiteStore
-from engrain.runtime.storage.tables import SCHEMA_VERSION
 
 MakeBatch = Callable[..., Batch]
 
