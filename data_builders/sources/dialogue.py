@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import Field, model_validator
 
@@ -32,6 +32,9 @@ class SourceInfo(Contract):
     citation: str = Field(description="What to cite.")
     roles: dict[str, Role] = Field(description="Speaker as the source names it, to role. `*` stands for any speaker.")
     time_zone: str = Field(description="Zone of local times, or `stated` when every time carries its offset.")
+    dates: Literal["stated", "assigned"] = Field(
+        default="stated", description="`assigned` when the corpus has no dates and the reader gives them."
+    )
 
 
 class TurnLabel(Contract):

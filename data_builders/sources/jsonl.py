@@ -7,16 +7,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime, tzinfo
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import ValidationError
+from typing import Any
 
 from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo, TurnLabel, role_of
+from engrain.data_builders.sources.rows import read_rows
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import (
     AuxiliaryType,
@@ -31,9 +29,7 @@ from engrain.runtime.schema import (
 )
 from engrain.runtime.timestamps import parse_timestamp
 
-Row = TypeVar("Row")
 DEFAULT_ROLES: Mapping[str, Role] = {role.value: role for role in Role}
-_MAX_FAULTS_SHOWN = 3
 
 
 class _GateRow(Contract):
@@ -137,48 +133,6 @@ class JsonlSource:
                     context_dependence=given.gate.context_dependence,
                 ),
             )
-
-
-def read_rows(path: Path, build: Callable[[Any], Row]) -> Iterator[Row]:
-    """The rows of a JSONL file, one a line, blank lines skipped, each made by `build` from its JSON value.
-
-    Raises `InputError` with file, line and the number of good rows before it when the file is missing or empty, is
-    not UTF-8, a line is not JSON (the last one cut off, for instance), or `build` refuses its value.
-    """
-    if not path.is_file():
-        raise InputError(f"{path} is missing; give the path of a JSONL file")
-    good = 0
-    with path.open("rb") as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = build(json.loads(line.decode("utf-8")))
-            except json.JSONDecodeError as error:
-                cut = "" if line.endswith(b"\n") else "; it is the last line and seems cut off"
-                raise _bad_row(path, number, f"not valid JSON ({error}){cut}", good) from None
-            except UnicodeDecodeError as error:
-                raise _bad_row(path, number, f"not valid UTF-8 ({error.reason})", good) from None
-            except ValidationError as error:
-                raise _bad_row(path, number, _faults(error), good) from None
-            except InputError as error:
-                raise _bad_row(path, number, str(error), good) from None
-            good += 1
-            yield row
-    if good == 0:
-        raise InputError(f"{path} has no rows")
-
-
-def _bad_row(path: Path, number: int, fault: str, good: int) -> InputError:
-    rows = "1 row before it is" if good == 1 else f"{good} rows before it are"
-    return InputError(f"{path}, line {number}: {fault}; the {rows} good")
-
-
-def _faults(error: ValidationError) -> str:
-    faults = error.errors()
-    shown = [f"{'.'.join(map(str, fault['loc'])) or 'row'}: {fault['msg']}" for fault in faults[:_MAX_FAULTS_SHOWN]]
-    more = f" (and {len(faults) - len(shown)} more)" if len(faults) > len(shown) else ""
-    return "; ".join(shown) + more
 
 
 def _refuse_repeats(session: Session, seen: set[tuple[str, str]]) -> None:

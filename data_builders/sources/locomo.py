@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from pydantic import Field
 
 from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo
+from engrain.data_builders.sources.rows import parse_json
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import Contract, Role, Session, Turn
 from engrain.runtime.timestamps import parse_timestamp, parse_zone, session_moments
@@ -178,7 +178,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         raise InputError(f"{path} is missing; give the path of LoCoMo's JSON file")
     try:
-        data = json.loads(path.read_bytes())
+        data = parse_json(path.read_bytes())
     except ValueError as error:
         raise InputError(f"{path} is not valid JSON ({error}); download it again") from None
     if not isinstance(data, list):

@@ -9,7 +9,6 @@ the stated zone; its turns are 0.5 s apart. The order of sessions and turns is t
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo, TurnLabel, role_of
+from engrain.data_builders.sources.rows import parse_json
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import LabelSource, Role, Session, Turn
 from engrain.runtime.timestamps import parse_zone, session_moments
@@ -123,7 +123,7 @@ def _turn(given: dict[str, Any], turn_id: str, session_id: str, moment: datetime
 
 def _read_session(path: Path, good: int) -> dict[str, Any]:
     try:
-        raw = json.loads(path.read_bytes())
+        raw = parse_json(path.read_bytes())
     except ValueError as error:
         raise InputError(f"{path} is not valid JSON ({error}); {good} sessions before it are good") from None
     _require_keys(raw, _SESSION_KEYS, path)

@@ -1,0 +1,103 @@
+"""Multi-Session Chat in ParlAI's layout: `msc_dialogue/session_N/<split>.txt`, one dialogue a line.
+
+`dialog` holds the turns of session N, with `id` as the speaker; two strangers talk, and both are users. Rows of session
+2 also carry session 1 in `previous_dialogs`. In the files of `msc_personasummary/session_N/` the turns have a
+`persona_text` where an annotator found something to remember about the speaker: that is their note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from engrain.data_builders.sources.reader import Corpus, Dialogue, DialogueSource, Line
+from engrain.data_builders.sources.rows import Row
+from engrain.runtime.schema import Role
+
+_SPEAKERS = ("Speaker 1", "Speaker 2")
+_BOTS = {"bot_0": _SPEAKERS[0], "bot_1": _SPEAKERS[1]}
+_SPLITS = ("train", "valid", "test")
+_FACTS: dict[str, Any] = {
+    "licence": "as ParlAI states for its data",
+    "citation": "Xu, Szlam and Weston 2022, Beyond Goldfish Memory: Long-Term Open-Domain Conversation",
+    "home": "https://parl.ai/projects/msc/",
+    "roles": dict.fromkeys(_SPEAKERS, Role.USER),
+    "defaults": (_SPLITS,),
+}
+_SESSION = re.compile(r"session_(\d)\D")
+_LONGEST_GAP = 10_000
+_UNITS = {
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
+
+
+class MscSource(DialogueSource):
+    """The dialogues of sessions 2 to 5, and session 1 from what session 2 repeats of it."""
+
+    corpus = Corpus(
+        name="msc",
+        files={
+            s: (f"**/msc_dialogue/session_*/{s}.txt", f"session_[2-5]/{s}.txt", f"session_*_{s}.txt") for s in _SPLITS
+        },
+        **_FACTS,
+    )
+
+    def dialogues(self, row: Row, split: str) -> Iterator[Dialogue]:
+        """The row's session, and before it session 1 when the row is of session 2."""
+        person = _person(row.fields("MSC", "dialog", "metadata")["metadata"], row)
+        previous = row.entries("MSC", "previous_dialogs", "dialog")
+        if len(previous) == 1:
+            turns = Row(previous[0], row.place, row.index).entries("MSC", "dialog", "text")
+            yield Dialogue(f"{person}/session_1", _lines(turns), person)
+        number = len(previous) + 1
+        lines = _lines(row.entries("MSC", "dialog", "text"))
+        yield Dialogue(f"{person}/session_{number}", lines, person, _gap(previous, row))
+
+
+class MscPersonaSource(DialogueSource):
+    """The same dialogues with what was worth remembering of each turn, as annotators wrote it."""
+
+    corpus = Corpus(
+        name="msc-persona",
+        files={s: (f"**/msc_personasummary/session_*/{s}.txt", f"personasummary_session_*_{s}.txt") for s in _SPLITS},
+        **_FACTS,
+    )
+
+    def dialogues(self, row: Row, split: str) -> Iterator[Dialogue]:
+        """The row's session; the file's name alone says which, and sessions are put a day apart."""
+        person = str(row.fields("MSC's persona summaries", "dialog", "initial_data_id")["initial_data_id"])
+        lines = _lines(row.entries("MSC's persona summaries", "dialog", "text"))
+        match = _SESSION.search(row.file)
+        number = int(match[1]) if match else 1
+        yield Dialogue(f"{person}/session_{number}", lines, person, timedelta(days=number - 1), annotated=True)
+
+
+def _lines(turns: list[dict[str, Any]]) -> list[Line]:
+    """Turns with their speakers. Where an id is a worker's number, the speaker follows from the order, as in ParlAI."""
+    lines = []
+    for position, turn in enumerate(turns):
+        speaker = _BOTS.get(str(turn.get("id")), turn.get("id"))
+        if speaker not in _SPEAKERS:
+            speaker = _SPEAKERS[position % 2]
+        lines.append(Line(str(speaker), turn["text"], str(turn.get("persona_text") or "").strip()))
+    return lines
+
+
+def _person(metadata: Any, row: Row) -> str:
+    return str(row.check(metadata, "MSC", "initial_data_id", at="metadata")["initial_data_id"])
+
+
+def _gap(previous: list[dict[str, Any]], row: Row) -> timedelta:
+    """Time since the first session: each earlier dialogue says how far back it lies from the next."""
+    total = timedelta(0)
+    for earlier in previous:
+        number, unit = earlier.get("time_num", 1), str(earlier.get("time_unit", "days")).rstrip("s")
+        if unit not in _UNITS or not isinstance(number, int | float) or not 0 <= number <= _LONGEST_GAP:
+            raise row.fault(f"previous_dialogs: {number!r:.20} {unit!r:.20} is no time between two sessions")
+        total += _UNITS[unit] * number
+    return total

@@ -1,0 +1,227 @@
+"""The reader that published dialogue corpora share; a corpus is one subclass of about 40 lines.
+
+A subclass states its `Corpus` (name, licence, citation, role map, files of each split) and turns one row into
+dialogues. The reader finds the files, reads them as a stream, gives ids, roles and times, and counts what it leaves
+out.
+
+Most of these corpora have no dates. A person's first session then starts at `start`, later ones as far behind it as
+the corpus says, and turns are 0.5 s apart; `info.dates` says `assigned`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, ClassVar
+
+from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo, role_of
+from engrain.data_builders.sources.hub import Hub, hub_rows
+from engrain.data_builders.sources.rows import Row, json_rows
+from engrain.runtime.errors import InputError
+from engrain.runtime.schema import Role, Session, Turn
+from engrain.runtime.timestamps import session_moments
+
+START = datetime(2020, 1, 1, 9, 0, tzinfo=UTC)
+"""When a person's first session starts in a corpus without dates."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What a corpus is and where its files lie.
+
+    `files` maps a split to glob patterns below the root; the first pattern that finds anything is used. `defaults` are
+    the splits that are read when none is named: the first alternative of which any part is there.
+    """
+
+    name: str
+    licence: str
+    citation: str
+    home: str
+    roles: Mapping[str, Role]
+    files: Mapping[str, tuple[str, ...]]
+    defaults: tuple[tuple[str, ...], ...] = ()
+    hub: Hub | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one speaker said; `note` is what the corpus says about it, empty when nothing."""
+
+    speaker: str
+    text: Any
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """One sitting. `name` is unique in its split; `after` is the time since the person's first session.
+
+    `annotated` means that the corpus looked at every line, so that a line without a note has none for a reason.
+    """
+
+    name: str
+    lines: Sequence[Line]
+    person: str = ""
+    after: timedelta = timedelta(0)
+    annotated: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class DialogueSource(ABC):
+    """A corpus in its published layout, from a folder (or one of its files), or from a hub when `root` is None.
+
+    `splits` chooses among the corpus's splits. One that is absent is an error, unless `allow_missing` names it; it is
+    then listed in `missing_splits`. `counts` holds what the last reading left out: empty turns, sessions without turns,
+    and ids that occurred before, which are numbered instead.
+    """
+
+    corpus: ClassVar[Corpus]
+
+    def __init__(
+        self,
+        root: Path | None,
+        *,
+        splits: Sequence[str] | None = None,
+        allow_missing: Sequence[str] = (),
+        start: datetime = START,
+        roles: Mapping[str, Role] | None = None,
+    ) -> None:
+        self.root = root
+        self.start = start
+        self.counts: Counter[str] = Counter()
+        self.roles = dict(self.corpus.roles if roles is None else roles)
+        self.info = SourceInfo(
+            name=self.corpus.name,
+            licence=self.corpus.licence,
+            citation=self.corpus.citation,
+            roles=self.roles,
+            time_zone=str(start.tzinfo),
+            dates="assigned",
+        )
+        self.files, self.missing_splits = _choose_files(self.corpus, root, splits, tuple(allow_missing))
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that are read, in order."""
+        return tuple(self.files)
+
+    @abstractmethod
+    def dialogues(self, row: Row, split: str) -> Iterator[Dialogue]:
+        """The dialogues of one row, checked through `row.fields` and `row.entries`."""
+
+    def sessions(self) -> Iterator[LabelledSession]:
+        """Sessions in the order of splits, files and rows; there are no gate labels.
+
+        `metadata` has the split and what the corpus says about the dialogue; for an annotated one also `notes`, turn
+        id to note. Raises `InputError` at the first row that is not in the published layout.
+        """
+        self.counts = Counter()
+        seen: set[str] = set()
+        for split, row in self._rows():
+            for dialogue in self.dialogues(row, split):
+                session_id = self._session_id(dialogue, split, row, seen)
+                labelled = self._session(dialogue, split, row, session_id)
+                if labelled is not None:
+                    yield labelled
+
+    def _rows(self) -> Iterator[tuple[str, Row]]:
+        for split, paths in self.files.items():
+            if self.root is None and self.corpus.hub is not None:
+                yield from ((split, row) for row in hub_rows(self.corpus.hub, split, self.corpus.home))
+            for path in paths:
+                yield from ((split, row) for row in json_rows(path))
+
+    def _session_id(self, dialogue: Dialogue, split: str, row: Row, seen: set[str]) -> str:
+        name = f"{self.corpus.name}/{split}/{dialogue.name}"
+        if name in seen:
+            self.counts["repeated_ids"] += 1
+            name = next(numbered for n in range(2, len(seen) + 3) if (numbered := f"{name}#{n}") not in seen)
+        seen.add(name)
+        return name
+
+    def _session(self, dialogue: Dialogue, split: str, row: Row, session_id: str) -> LabelledSession | None:
+        started_at = session_moments(self.start, 2, dialogue.after)[1]
+        moments = session_moments(started_at, len(dialogue.lines))
+        turns, notes = [], {}
+        for position, (line, moment) in enumerate(zip(dialogue.lines, moments, strict=True), start=1):
+            if not isinstance(line.text, str):
+                raise row.fault(f"turn {position}: expected its text to be a string, found {line.text!r:.60}")
+            if not line.text.strip():
+                self.counts["empty_turns"] += 1
+                continue
+            turn_id = f"{session_id}/t{position:02d}"
+            turns.append(
+                Turn(
+                    id=turn_id,
+                    session_id=session_id,
+                    role=role_of(line.speaker, self.roles, f"{row.place}, turn {position}"),
+                    speaker=line.speaker,
+                    text=line.text.strip(),
+                    timestamp=moment,
+                )
+            )
+            if line.note:
+                notes[turn_id] = line.note
+        if not turns:
+            self.counts["empty_sessions"] += 1
+            return None
+        session = Session(id=session_id, started_at=started_at, turns=tuple(turns))
+        person = f"{self.corpus.name}/{split}/{dialogue.person or dialogue.name}"
+        metadata = {"split": split, **dialogue.metadata, **({"notes": notes} if dialogue.annotated else {})}
+        return LabelledSession(session, person, metadata=metadata)
+
+
+def _choose_files(
+    corpus: Corpus, root: Path | None, splits: Sequence[str] | None, allow_missing: tuple[str, ...]
+) -> tuple[dict[str, list[Path]], tuple[str, ...]]:
+    """Files of each split that is read, and the splits that were allowed to be missing."""
+    unknown = [split for split in (*(splits or ()), *allow_missing) if split not in corpus.files]
+    if unknown:
+        raise InputError(f"{corpus.name} has no split {', '.join(unknown)}; it has {', '.join(corpus.files)}")
+    if root is None:
+        return _hub_splits(corpus, splits), ()
+    if root.is_file():
+        return {(splits or ("file",))[0]: [root]}, ()
+    if not root.is_dir():
+        raise InputError(f"{root} is no folder; give the folder of {corpus.name} (to be had from {corpus.home})")
+    found = {split: paths for split in corpus.files if (paths := _find(root, corpus.files[split]))}
+    wanted = tuple(splits) if splits else _default_splits(corpus, found)
+    missing = tuple(split for split in wanted if split not in found)
+    refused = [split for split in missing if split not in allow_missing]
+    if refused or not found or not set(wanted) & set(found):
+        raise InputError(_missing_files(corpus, root, refused or list(wanted), found))
+    return {split: found[split] for split in wanted if split in found}, missing
+
+
+def _default_splits(corpus: Corpus, found: Mapping[str, list[Path]]) -> tuple[str, ...]:
+    for alternative in corpus.defaults:
+        if present := tuple(split for split in alternative if split in found):
+            return present
+    return tuple(found) or tuple(corpus.files)
+
+
+def _find(root: Path, patterns: tuple[str, ...]) -> list[Path]:
+    return next((paths for pattern in patterns if (paths := sorted(root.glob(pattern)))), [])
+
+
+def _hub_splits(corpus: Corpus, splits: Sequence[str] | None) -> dict[str, list[Path]]:
+    if corpus.hub is None:
+        raise InputError(
+            f"{corpus.name} is on no hub in its authors' layout; download it from {corpus.home} and give its folder"
+        )
+    wanted = tuple(splits) if splits else (corpus.defaults[0] if corpus.defaults else tuple(corpus.files))
+    return {split: [] for split in wanted}
+
+
+def _missing_files(corpus: Corpus, root: Path, missing: list[str], found: Mapping[str, list[Path]]) -> str:
+    expected = "; ".join(f"{split}: {' or '.join(corpus.files[split])}" for split in missing)
+    here = sorted(path.name for path in root.iterdir())
+    there = f"splits {', '.join(found)}" if found else f"{', '.join(here[:8])}{', …' if len(here) > 8 else ''}"
+    return (
+        f"{root}: {corpus.name} needs {expected}; found {there or 'an empty folder'}; "
+        f"add the files (from {corpus.home}), or name the split in allow_missing"
+    )
