@@ -13,7 +13,8 @@ import typer
 
 from engrain.data_builders.sources.dialogue import LabelledSession, Source
 from engrain.recipes import console
-from engrain.runtime.errors import InputError
+from engrain.runtime.errors import EngrainError, InputError
+from engrain.runtime.opening import RULES
 from engrain.runtime.timestamps import parse_timestamp
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ Bundles = Annotated[
     str, typer.Option("--bundles", help="Folder with embedder/, gate/, extractor/.", envvar="ENGRAIN_BUNDLES")
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+EXTRACTORS = ("none", "bundle", *RULES)
 DEFAULT_BUNDLES = "runs/quickstart/bundles"
 # The published LoCoMo and Memora give local times without a zone.
 LOCAL_ZONE = "UTC"
@@ -79,7 +81,7 @@ def add(
         str | None, typer.Option(help="Zone of times without an offset; LoCoMo and Memora: UTC when left out.")
     ] = None,
     gate: Annotated[bool, typer.Option(help="Let the gate choose what is kept.")] = True,
-    extractor: Annotated[bool, typer.Option(help="Extract dimensional records (wants the extra `local`).")] = False,
+    extractor: Annotated[str, typer.Option(help=f"Who writes records: {', '.join(EXTRACTORS)}.")] = "none",
     json: JsonFlag = False,
 ) -> None:
     """Store turns; admitted ones become searchable records. Adding the same turns again adds nothing."""
@@ -92,9 +94,7 @@ def add(
             totals.update(_counts(opened.add(text, user_id="me" if user is None else user, timestamp=moment)))
         else:
             for labelled in _sessions(str(source), form, zone, conversation):
-                totals.update(
-                    _counts(opened.add(labelled.session.turns, user_id=labelled.person if user is None else user))
-                )
+                totals.update(_add_session(opened, labelled, user, totals["sessions"]))
                 totals["sessions"] += 1
     _show(dict(totals), f"added to {store}", json)
 
@@ -195,7 +195,20 @@ def consolidate(
     console.show_table(f"{len(rows)} changes", ("record", "relation", "other", "evidence"), rows)
 
 
-def _open(store: str, bundles: str, *, gate: bool = False, extractor: bool = False, existing: bool = False) -> Memory:
+def _add_session(opened: Memory, labelled: LabelledSession, user: str | None, before: int) -> dict[str, int]:
+    """Add one session; an error says which one it is and that those before it are stored."""
+    try:
+        added = opened.add(labelled.session.turns, user_id=labelled.person if user is None else user)
+    except EngrainError as error:
+        stored = f"{before} session{'' if before == 1 else 's'} before it"
+        raise type(error)(
+            f"session {labelled.session.id}: {error}\nstored: {stored}, nothing of this one; the same command goes on "
+            "from here and stores nothing twice"
+        ) from error
+    return _counts(added)
+
+
+def _open(store: str, bundles: str, *, gate: bool = False, extractor: str = "none", existing: bool = False) -> Memory:
     from engrain.runtime.memory import Memory
 
     if existing and not Path(store).exists():
@@ -209,11 +222,14 @@ def _open(store: str, bundles: str, *, gate: bool = False, extractor: bool = Fal
         )
     if gate and not (folder / "gate").is_dir():
         raise InputError(f"no gate bundle in {folder / 'gate'}; --no-gate keeps every turn of the user")
+    if extractor not in EXTRACTORS:
+        raise InputError(f"--extractor {extractor} is unknown; allowed: {', '.join(EXTRACTORS)}")
+    extracting = {"none": None, "bundle": folder / "extractor"}.get(extractor, extractor)
     return Memory.open(
         store,
         embedder=folder / "embedder",
         gate=folder / "gate" if gate else None,
-        extractor=folder / "extractor" if extractor else None,
+        extractor=extracting,
     )
 
 

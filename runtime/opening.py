@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from engrain.runtime.extraction.extractor import Extractor
     from engrain.runtime.gate import Gate
 
+RULES = {"dependency": "spacy", "dependency/hanlp": "hanlp"}
+"""Extractors without a model of their own (SLICE-Mem 3.2): their names, and the parser of each."""
+
 
 def open_embedder(embedder: Embedder | str | Path) -> Embedder:
     """The embedder itself, or the one in a bundle. Raises `BundleError` for a bundle that is missing or altered."""
@@ -30,10 +33,16 @@ def open_gate(gate: Gate | str | Path | None) -> Gate | None:
 
 
 def open_extractor(extractor: Extractor | str | Path | None) -> Extractor | None:
-    """The extractor itself, or the one in a bundle, run in this process (wants the extra `local`).
+    """The extractor itself, one of `RULES` by name, or the one in a bundle, run in this process (extra `local`).
 
-    Raises `BundleError` for a bundle that is missing or altered, `InputError` when the extra is not installed.
+    `dependency` is SLICE-Mem's rules over spaCy's parser (extra `spacy`), `dependency/hanlp` over HanLP's (extra
+    `hanlp`). Raises `BundleError` for a bundle that is missing or altered, `InputError` when an extra is not installed.
     """
+    parser = RULES.get(str(extractor))
+    if parser is not None:
+        from engrain.runtime.extraction.dependency.extractor import DependencyExtractor
+
+        return DependencyExtractor.load(parser)
     if isinstance(extractor, str | Path):
         from engrain.runtime.extraction.local import load_extractor
 

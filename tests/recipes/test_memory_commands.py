@@ -88,6 +88,26 @@ def test_one_message_for_another_user_stays_theirs(cli: Cli) -> None:
     assert "nothing was deleted" in cli("delete", record, "--user", "ana", code=2)
 
 
+def test_the_dependency_extractor_writes_records_without_a_model(cli: Cli) -> None:
+    told = ("--user", "ben", "--time", "2026-05-02T10:00:00+02:00", "--no-gate", "--extractor", "dependency")
+    assert cli("add", "--text", "Last year I moved to Utrecht because of my job.", *told)["records"] == 1
+    record = cli("list", "--user", "ben")[0]
+    assert "User moved to Utrecht" in record["content"]
+    assert (record["location"], record["time"]) == ("Utrecht", "2025")
+    assert record["extractor"].startswith("dependency-")
+
+
+def test_an_error_midway_names_the_session_and_what_is_stored(cli: Cli, tmp_path: Path) -> None:
+    turns = [{**SESSION["turns"][0], "text": "Something else, under an id that is taken."}]  # type: ignore[index]
+    later = SESSION | {"session_id": "s2", "turns": turns}
+    first = SESSION | {"session_id": "s0", "turns": [{**SESSION["turns"][2], "id": "t0"}]}  # type: ignore[index]
+    (tmp_path / "later.jsonl").write_text("\n".join(json.dumps(session) for session in (first, later)))
+    cli("add", "sessions.jsonl", "--no-gate")
+    error = cli("add", "later.jsonl", "--no-gate", code=2)
+    assert "session s2: message 1: the id 't1' is already stored" in error and "1 session before it" in error
+    assert len(cli("list", "--user", "ana")) == 3
+
+
 def test_consolidate_spares_the_same_words_of_two_messages(cli: Cli) -> None:
     # SLICE-Mem A.4 groups by shared source unit: two messages are two occurrences.
     for text in ("I keep bees.", "i keep bees"):
@@ -104,6 +124,7 @@ def test_consolidate_spares_the_same_words_of_two_messages(cli: Cli) -> None:
         (("add", "sessions.jsonl", "--format", "xml", "--no-gate"), "allowed: jsonl, locomo, memora"),
         (("add", "--text", "hi", "--time", "2026-01-02T10:00:00", "--no-gate"), "time zone"),
         (("add", "--text", "  ", "--no-gate"), "empty"),
+        (("add", "--text", "hi", "--no-gate", "--extractor", "gpt"), "allowed: none, bundle, dependency"),
     ],
 )
 def test_bad_input_is_one_message(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
