@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engrain.data_builders.sources.dialogue import LabelledSession, Source
+from engrain.data_builders.sources.dialogue import LabelledSession
+from engrain.data_builders.sources.registry import SOURCES, open_source
 from engrain.recipes import console
 from engrain.runtime.errors import EngrainError, InputError
 from engrain.runtime.opening import RULES
@@ -30,36 +30,8 @@ Bundles = Annotated[
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 EXTRACTORS = ("none", "bundle", *RULES)
 DEFAULT_BUNDLES = "runs/quickstart/bundles"
-# The published LoCoMo and Memora give local times without a zone.
-LOCAL_ZONE = "UTC"
 # Shown on one line of a table; --json and `show` give the whole.
 SHOWN_CHARACTERS = 100
-
-
-def _locomo(path: Path, zone: str | None, conversations: tuple[str, ...] | None) -> Source:
-    from engrain.data_builders.sources.locomo import LocomoSource
-
-    return LocomoSource(path, time_zone=zone or LOCAL_ZONE, conversations=conversations)
-
-
-def _memora(path: Path, zone: str | None, conversations: tuple[str, ...] | None) -> Source:
-    from engrain.data_builders.sources.memora import MemoraSource
-
-    return MemoraSource(path.parent, path.name, time_zone=zone or LOCAL_ZONE, personas=conversations)
-
-
-def _jsonl(path: Path, zone: str | None, conversations: tuple[str, ...] | None) -> Source:
-    from engrain.data_builders.sources.jsonl import JsonlSource
-    from engrain.runtime.timestamps import parse_zone
-
-    return JsonlSource(path, zone=parse_zone(zone) if zone else None)
-
-
-SOURCES: dict[str, Callable[[Path, str | None, tuple[str, ...] | None], Source]] = {
-    "jsonl": _jsonl,
-    "locomo": _locomo,
-    "memora": _memora,
-}
 
 
 @memory.command()
@@ -236,15 +208,7 @@ def _open(store: str, bundles: str, *, gate: bool = False, extractor: str = "non
 def _sessions(
     source: str, form: str, zone: str | None, conversations: Sequence[str] | None
 ) -> Iterator[LabelledSession]:
-    if form not in SOURCES:
-        raise InputError(f"--format {form} is unknown; allowed: {', '.join(SOURCES)}")
-    chosen = tuple(conversations) if conversations else None
-    sessions = list(SOURCES[form](Path(os.path.normpath(source)), zone, chosen).sessions())
-    if chosen and form == "jsonl":
-        people = sorted({labelled.person for labelled in sessions})
-        sessions = [labelled for labelled in sessions if labelled.person in chosen]
-        if not sessions:
-            raise InputError(f"--conversation {', '.join(chosen)}: nobody of that name in {source}; it has {people}")
+    sessions = list(open_source(form, Path(source), zone=zone, people=conversations).sessions())
     with console.progress("adding sessions") as advance:
         for done, labelled in enumerate(sessions):
             advance(done, len(sessions))

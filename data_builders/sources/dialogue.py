@@ -32,8 +32,9 @@ class SourceInfo(Contract):
     citation: str = Field(description="What to cite.")
     roles: dict[str, Role] = Field(description="Speaker as the source names it, to role. `*` stands for any speaker.")
     time_zone: str = Field(description="Zone of local times, or `stated` when every time carries its offset.")
-    dates: Literal["stated", "assigned"] = Field(
-        default="stated", description="`assigned` when the corpus has no dates and the reader gives them."
+    dates: Literal["stated", "assigned", "either"] = Field(
+        default="stated",
+        description="`assigned`: the reader gives dates that the corpus lacks; `either`: where a row lacks them.",
     )
 
 

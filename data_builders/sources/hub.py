@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from engrain.data_builders.sources.rows import Row, parse_json
@@ -15,12 +15,12 @@ from engrain.runtime.errors import InputError
 class Hub:
     """A corpus as its authors keep it on a hub.
 
-    `splits` names the hub's splits where they differ from the corpus's own. `text_column` is the column that holds a
-    row as JSON text, for data sets that the hub reads as plain text.
+    `splits` maps the corpus's splits to the hub's names for them. `text_column` is the column that holds a row as JSON
+    text, for data sets that the hub reads as plain text.
     """
 
     name: str
-    splits: Mapping[str, str] = field(default_factory=dict)
+    splits: Mapping[str, str]
     text_column: str = ""
 
 
@@ -31,9 +31,9 @@ def hub_rows(hub: Hub, split: str, home: str) -> Iterator[Row]:
         datasets = importlib.import_module("datasets")
     except ImportError:
         raise InputError("reading from a hub needs datasets: pip install 'engrain[data]'") from None
-    place = f"{hub.name}, split {hub.splits.get(split, split)}"
+    place = f"{hub.name}, split {hub.splits[split]}"
     try:
-        table = datasets.load_dataset(hub.name, split=hub.splits.get(split, split), streaming=True)
+        table = datasets.load_dataset(hub.name, split=hub.splits[split], streaming=True)
         for index, value in enumerate(table):
             yield _row(value, f"{place}, row {index + 1}", index, hub.text_column)
     except InputError:

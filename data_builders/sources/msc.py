@@ -70,8 +70,8 @@ class MscPersonaSource(DialogueSource):
 
     def dialogues(self, row: Row, split: str) -> Iterator[Dialogue]:
         """The row's session; the file's name alone says which, and sessions are put a day apart."""
-        person = str(row.fields("MSC's persona summaries", "dialog", "initial_data_id")["initial_data_id"])
-        lines = _lines(row.entries("MSC's persona summaries", "dialog", "text"))
+        person = str(row.fields("MSC", "dialog", "initial_data_id")["initial_data_id"])
+        lines = _lines(row.entries("MSC", "dialog", "text"))
         match = _SESSION.search(row.file)
         number = int(match[1]) if match else 1
         yield Dialogue(f"{person}/session_{number}", lines, person, timedelta(days=number - 1), annotated=True)

@@ -14,16 +14,16 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo, role_of
 from engrain.data_builders.sources.hub import Hub, hub_rows
 from engrain.data_builders.sources.rows import Row, json_rows
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import Role, Session, Turn
-from engrain.runtime.timestamps import session_moments
+from engrain.runtime.timestamps import parse_timestamp, session_moments
 
 START = datetime(2020, 1, 1, 9, 0, tzinfo=UTC)
 """When a person's first session starts in a corpus without dates."""
@@ -45,15 +45,22 @@ class Corpus:
     files: Mapping[str, tuple[str, ...]]
     defaults: tuple[tuple[str, ...], ...] = ()
     hub: Hub | None = None
+    dates: Literal["assigned", "either"] = "assigned"
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What one speaker said; `note` is what the corpus says about it, empty when nothing."""
+    """What one speaker said.
+
+    `note` is what the corpus says about it, empty when nothing. `role` is the word that the role map reads, the speaker
+    when empty. `timestamp` is the corpus's own time, as text or as seconds since 1970; all lines have one, or none.
+    """
 
     speaker: str
     text: Any
     note: str = ""
+    role: str = ""
+    timestamp: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ class DialogueSource(ABC):
             citation=self.corpus.citation,
             roles=self.roles,
             time_zone=str(start.tzinfo),
-            dates="assigned",
+            dates=self.corpus.dates,
         )
         self.files, self.missing_splits = _choose_files(self.corpus, root, splits, tuple(allow_missing))
 
@@ -144,35 +151,59 @@ class DialogueSource(ABC):
         return name
 
     def _session(self, dialogue: Dialogue, split: str, row: Row, session_id: str) -> LabelledSession | None:
-        started_at = session_moments(self.start, 2, dialogue.after)[1]
-        moments = session_moments(started_at, len(dialogue.lines))
         turns, notes = [], {}
-        for position, (line, moment) in enumerate(zip(dialogue.lines, moments, strict=True), start=1):
+        for position, (line, moment) in enumerate(self._timed(dialogue, row), start=1):
             if not isinstance(line.text, str):
                 raise row.fault(f"turn {position}: expected its text to be a string, found {line.text!r:.60}")
             if not line.text.strip():
                 self.counts["empty_turns"] += 1
                 continue
-            turn_id = f"{session_id}/t{position:02d}"
-            turns.append(
-                Turn(
-                    id=turn_id,
-                    session_id=session_id,
-                    role=role_of(line.speaker, self.roles, f"{row.place}, turn {position}"),
-                    speaker=line.speaker,
-                    text=line.text.strip(),
-                    timestamp=moment,
-                )
-            )
+            turn = self._turn(line, f"{session_id}/t{position:02d}", session_id, moment, row)
+            turns.append(turn)
             if line.note:
-                notes[turn_id] = line.note
+                notes[turn.id] = line.note
         if not turns:
             self.counts["empty_sessions"] += 1
             return None
-        session = Session(id=session_id, started_at=started_at, turns=tuple(turns))
+        session = Session(id=session_id, started_at=turns[0].timestamp, turns=tuple(turns))
         person = f"{self.corpus.name}/{split}/{dialogue.person or dialogue.name}"
         metadata = {"split": split, **dialogue.metadata, **({"notes": notes} if dialogue.annotated else {})}
         return LabelledSession(session, person, metadata=metadata)
+
+    def _turn(self, line: Line, turn_id: str, session_id: str, moment: datetime, row: Row) -> Turn:
+        try:
+            role = role_of(line.role or line.speaker, self.roles, f"turn {turn_id}")
+        except InputError as error:
+            raise row.fault(str(error)) from None
+        return Turn(
+            id=turn_id,
+            session_id=session_id,
+            role=role,
+            speaker=line.speaker,
+            text=line.text.strip(),
+            timestamp=moment,
+        )
+
+    def _timed(self, dialogue: Dialogue, row: Row) -> Iterator[tuple[Line, datetime]]:
+        """Lines with their times: the corpus's own when every line has one, assigned when none has."""
+        stated = [line.timestamp is not None for line in dialogue.lines]
+        if any(stated) != all(stated):
+            raise row.fault(f"{sum(stated)} of {len(stated)} turns have a timestamp; give all of them one, or none")
+        try:
+            if any(stated):
+                moments = [_moment(line.timestamp, self.start.tzinfo) for line in dialogue.lines]
+            else:
+                started_at = session_moments(self.start, 2, dialogue.after)[1]
+                moments = session_moments(started_at, len(dialogue.lines))
+        except (InputError, OverflowError, ValueError, OSError) as error:
+            raise row.fault(str(error)) from None
+        return zip(dialogue.lines, moments, strict=True)
+
+
+def _moment(stamp: Any, zone: tzinfo | None) -> datetime:
+    if isinstance(stamp, int | float) and not isinstance(stamp, bool):
+        return datetime.fromtimestamp(stamp, UTC)
+    return parse_timestamp(str(stamp), zone)
 
 
 def _choose_files(
@@ -213,7 +244,12 @@ def _hub_splits(corpus: Corpus, splits: Sequence[str] | None) -> dict[str, list[
         raise InputError(
             f"{corpus.name} is on no hub in its authors' layout; download it from {corpus.home} and give its folder"
         )
-    wanted = tuple(splits) if splits else (corpus.defaults[0] if corpus.defaults else tuple(corpus.files))
+    wanted = tuple(splits) if splits else tuple(corpus.hub.splits)
+    if missing := [split for split in wanted if split not in corpus.hub.splits]:
+        raise InputError(
+            f"{corpus.hub.name} has no split {', '.join(missing)}; it has {', '.join(corpus.hub.splits)}, "
+            f"and the rest is to be had from {corpus.home}"
+        )
     return {split: [] for split in wanted}
 
 

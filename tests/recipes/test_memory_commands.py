@@ -121,7 +121,7 @@ def test_consolidate_spares_the_same_words_of_two_messages(cli: Cli) -> None:
     [
         (("add", "sessions.jsonl"), "--no-gate keeps every turn"),
         (("add", "absent.jsonl", "--no-gate"), "absent.jsonl"),
-        (("add", "sessions.jsonl", "--format", "xml", "--no-gate"), "allowed: jsonl, locomo, memora"),
+        (("add", "sessions.jsonl", "--format", "xml", "--no-gate"), "the corpora are chat"),
         (("add", "--text", "hi", "--time", "2026-01-02T10:00:00", "--no-gate"), "time zone"),
         (("add", "--text", "  ", "--no-gate"), "empty"),
         (("add", "--text", "hi", "--no-gate", "--extractor", "gpt"), "allowed: none, bundle, dependency"),
