@@ -1,0 +1,1 @@
+"""A relation classifier that needs no model: what a newer record takes back, and whether an older one says it."""

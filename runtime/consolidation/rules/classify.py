@@ -1,0 +1,99 @@
+"""The relation of two records by rules alone: what changed, on what evidence, and in which part.
+
+The rules would rather miss a change than hide a fact: whatever they do not recognise is ignored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.corrections import match_correction
+from engrain.runtime.consolidation.rules.equal import event_like, same_statement
+from engrain.runtime.consolidation.rules.flips import match_flip
+from engrain.runtime.consolidation.rules.matching import Struck, match, residue
+from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.retractions import Kind, retractions
+from engrain.runtime.consolidation.rules.states import states
+from engrain.runtime.consolidation.rules.values import match_setting, new_settings
+from engrain.runtime.schema import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A relation of the newer record to the older. `part` is the outdated stretch when it is not the whole record."""
+
+    relation: Relation
+    basis: str
+    scope: str
+    anchor: str
+    evidence: str
+    part: tuple[int, int] | None = None
+
+
+def relate(older: Reading, newer: Reading) -> Finding | None:
+    """The newer record's relation to the older, or None when the rules see none (SLICE-Mem A.4: ignore)."""
+    if newer.record.source_time < older.record.source_time or newer.foreign or _other_person(older, newer):
+        return None
+    if same_statement(older, newer):
+        basis = "same_event" if event_like(newer) else "same_fact"
+        return Finding(Relation.DEDUP, basis, _scope(newer), newer.text, "the same statement in equal content words")
+    if newer.record.source_time > older.record.source_time and (found := _superseded(older, newer)):
+        return found
+    return _qualified(older, newer)
+
+
+def _superseded(older: Reading, newer: Reading) -> Finding | None:
+    for retraction in retractions(newer):
+        if struck := match(retraction, older, newer):
+            basis = "event_correction" if retraction.kind is Kind.CORRECTED else "state_change"
+            return _finding(older, struck, retraction.anchor, basis, f"the older record is {retraction.kind.value}")
+    if correction := match_correction(older, newer):
+        return _finding(older, correction[0], correction[1], "event_correction", "a correction with another value")
+    if state := _changed_state(older, newer):
+        return _finding(older, state[0], state[1], "state_change", state[2])
+    for setting in new_settings(newer):
+        if struck := match_setting(setting, older, newer):
+            return _finding(older, struck, setting.anchor, "state_change", "the attribute has another value now")
+    if struck := match_flip(older, newer):
+        anchor = newer.clause(0, len(newer.text))
+        return _finding(older, struck, anchor, "state_change", "the opposite is said now")
+    return None
+
+
+def _changed_state(older: Reading, newer: Reading) -> tuple[Struck, Clause, str] | None:
+    for new in states(newer):
+        for old in states(older):
+            if old.attribute == new.attribute and old.value != new.value:
+                struck = Struck(old.start, old.end, not residue(older, old.start, old.end, newer))
+                return struck, newer.clause(new.start, new.end), f"{new.attribute}: {old.value}, now {new.value}"
+    return None
+
+
+def _finding(older: Reading, struck: Struck, anchor: Clause, basis: str, evidence: str) -> Finding:
+    part = None if struck.whole else (struck.start, struck.end)
+    scope = " ".join(["user", *(token.norm for token in older.clause(struck.start, struck.end).tokens)][:8])
+    return Finding(Relation.SUPERSEDE, basis, scope, anchor.text.strip(), evidence, part)
+
+
+def _qualified(older: Reading, newer: Reading) -> Finding | None:
+    """Compatible information: the newer says more of the same thing, or adds a second one beside it."""
+    shared = older.norms & newer.norms - wording.FRAME_WORDS
+    refined = older.norms < newer.norms and bool(older.norms)
+    second = bool(wording.SECOND.search(newer.masked)) and bool(shared - wording.GENERIC_NOUNS)
+    if event_like(newer) or not (refined or second):
+        return None
+    evidence = "it says all of the older record and more" if refined else "it adds another beside the older"
+    return Finding(Relation.QUALIFY, "", _scope(newer), newer.text, evidence)
+
+
+def _other_person(older: Reading, newer: Reading) -> bool:
+    """Whether the two are about different people. A person who is named on both sides is one."""
+    mine, theirs = newer.subject_people, older.subject_people
+    if mine != theirs:
+        return not (mine <= older.norms and theirs <= newer.norms)
+    return bool(mine) and newer.subject_names != older.subject_names
+
+
+def _scope(reading: Reading) -> str:
+    return " ".join(["user", *(token.norm for token in reading.tokens)][:8])

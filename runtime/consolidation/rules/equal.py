@@ -1,0 +1,72 @@
+"""The same fact or event told twice: equal content words, equal polarity, equal standing."""
+
+from __future__ import annotations
+
+import re
+
+from engrain.runtime.consolidation.duplicates import normalised_body
+from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.reading import Reading
+from engrain.runtime.schema import MemoryType
+
+_LIGHT = frozenset("pay take have go make use get still turn becom was start do date".split())
+_LIKING = frozenset("love enjoy dislik hate ador prefer fond stand detest fan".split())
+_NEWS = re.compile(
+    r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
+    r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done)\b|n't\b",
+    re.IGNORECASE,
+)
+
+
+def same_statement(older: Reading, newer: Reading) -> bool:
+    """Whether the newer record says what the older says, and nothing else."""
+    if not _same_occasion(older, newer):
+        return False
+    if normalised_body(older.text) == normalised_body(newer.text):
+        return True
+    return bool(older.norms - _LIGHT) and _signature(older) == _signature(newer) and _same_words(older, newer)
+
+
+def event_like(reading: Reading) -> bool:
+    """Something that happened at a time, and may happen again: equal words are then no proof of one event."""
+    if reading.record.memory_type is MemoryType.EPISODIC:
+        return True
+    return reading.record.memory_type is None and bool(wording.EVENTIVE.search(reading.masked))
+
+
+def shares_source(older: Reading, newer: Reading) -> bool:
+    """Whether both come from one message."""
+    return bool(set(older.record.source_turn_ids) & set(newer.record.source_turn_ids))
+
+
+def shares_date(older: Reading, newer: Reading) -> bool:
+    """Whether both name the same day (A.4: an explicit shared event date)."""
+    first, second = older.record.time, newer.record.time
+    return len(first) >= len("2026-01-01") and first == second
+
+
+def _same_occasion(older: Reading, newer: Reading) -> bool:
+    if older.record.time and newer.record.time and older.record.time != newer.record.time:
+        return False
+    if event_like(older) or event_like(newer):
+        return shares_source(older, newer) or shares_date(older, newer)
+    return True
+
+
+def _same_words(older: Reading, newer: Reading) -> bool:
+    mine, theirs = (reading.norms - _LIGHT - _LIKING for reading in (older, newer))
+    return bool(mine) and mine == theirs and _names(older) == _names(newer)
+
+
+def _names(reading: Reading) -> list[str]:
+    """Names in their order where a clause has two and a verb between: who did it to whom."""
+    people = [token.norm for token in reading.tokens[1:] if token.named and token.norm.isalpha() and not token.date]
+    return people if len(people) == 2 and not re.search(r"'s| and ", reading.text) else []
+
+
+def _signature(reading: Reading) -> tuple[object, ...]:
+    due = bool(re.search(r"\b(?:need|has|have|still|plan|going|want)\w*\s+to\b", reading.masked, re.IGNORECASE))
+    clause = reading.clause(0, len(reading.text))
+    news = sorted(set(match[0].casefold() for match in _NEWS.finditer(reading.masked)))
+    negative = clause.negative and not clause.liking
+    return negative, clause.liking, due, clause.past_habit, clause.hedged, news, reading.subject_people

@@ -1,0 +1,29 @@
+"""The bare opposite of a lasting habit or preference, said later in the same words."""
+
+from __future__ import annotations
+
+import re
+
+from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.matching import Struck, trim
+from engrain.runtime.consolidation.rules.reading import Reading
+from engrain.runtime.schema import MemoryType
+
+_LIKING = frozenset("love enjoy dislik hate ador prefer fond stand detest fan keen care".split())
+_PAST = re.compile(r"\b(?:did|was|were|had|\w+ed)\b", re.IGNORECASE)
+
+
+def match_flip(older: Reading, newer: Reading) -> Struck | None:
+    """The older statement when the newer is its negation: equal words, lasting on both sides, nothing beside."""
+    for reading in (older, newer):
+        if reading.record.memory_type is MemoryType.EPISODIC or len(reading.parts) != 1:
+            return None
+        clause = reading.parts[0]
+        if clause.hedged or clause.past_habit or clause.due or _PAST.search(clause.masked):
+            return None
+    if older.norms - _LIKING != newer.norms - _LIKING or not older.norms - _LIKING - wording.GENERIC_NOUNS:
+        return None
+    mine, theirs = newer.parts[0], older.parts[0]
+    opposite = mine.liking * theirs.liking == -1
+    denied = not mine.liking and not theirs.liking and mine.negative != theirs.negative
+    return Struck(*trim(older, 0, len(older.text)), whole=True) if opposite or denied else None

@@ -1,0 +1,171 @@
+"""Does an older record say what a newer one takes back, and is that all it says?"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.retractions import Kind, Retraction
+from engrain.runtime.schema import MemoryType
+
+_TIME_WORDS = frozenset(
+    "today yesterday tonight tomorrow morning even afternoon night week weekend month day soon earlier recent just "
+    "final alreadi last next year".split()
+)
+_HELD = re.compile(r"\b(?:own(?:s|ed)?|ha(?:s|ve)|drives?|rides?|keeps?|got|plays?|uses?)\b", re.IGNORECASE)
+_BELONGS = re.compile(
+    r"\b(?:work(?:s|ed|ing)?|job|member|employ\w*|stud(?:y|ies|ying)|volunteer\w*|teach\w*|train\w*|team|join\w*|intern\w*|"
+    r"dating|married|engaged|together|manager|boss|coach|trainer|tutor|lives?|nurse|position|role|is an?|is the)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """The stretch of the older record that is outdated; `whole` when nothing else is left to say."""
+
+    start: int
+    end: int
+    whole: bool
+
+
+def match(retraction: Retraction, older: Reading, newer: Reading) -> Struck | None:
+    """Where the older record says what is taken back, or None when it does not say it, or says more than that."""
+    for unit in (*older.parts, *older.sentences):
+        sentence = _sentence_of(older, unit)
+        if _says(retraction, unit) and _PREDICATES[retraction.kind](retraction, unit, sentence, older, newer):
+            return _strike(retraction, unit, older, newer)
+    return None
+
+
+def covers(old: Clause, unit: Clause) -> bool:
+    """Every name and number of `old` is in the unit, and every other word but general nouns and words of time."""
+    matched = old.norms & unit.norms
+    missing = old.norms - unit.norms
+    if missing & old.named or not matched - wording.GENERIC_NOUNS - _TIME_WORDS:
+        return False
+    return missing <= wording.GENERIC_NOUNS | _TIME_WORDS
+
+
+def _says(retraction: Retraction, unit: Clause) -> bool:
+    if unit.past_habit or not covers(retraction.old, unit):
+        return False
+    return retraction.kind is Kind.PREFERENCE or not unit.hedged
+
+
+def _preference(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
+    return (unit.liking or sentence.liking) == retraction.liking
+
+
+def _ended(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
+    if _past_event(older, sentence) or unit.negative or _one_off(newer, older) or not _same_subject(retraction, older):
+        return False
+    # Liking a thing survives giving it up, unless it is the liking that ended.
+    return not (unit.liking or sentence.liking and not _HELD.search(unit.masked))
+
+
+def _parted(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
+    return bool(_HELD.search(unit.masked)) and _ended(retraction, unit, sentence, older, newer)
+
+
+def _left(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
+    return bool(_BELONGS.search(unit.masked)) and _ended(retraction, unit, sentence, older, newer)
+
+
+def _cancelled(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
+    if unit.negative or _one_off(newer, older) or not _same_subject(retraction, older):
+        return False
+    return sentence.due or not _past_event(older, sentence)
+
+
+def _removed(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
+    scope = {word for word in retraction.context - wording.GENERIC_NOUNS - wording.FRAME_WORDS}
+    return not unit.negative and not _recurs_once(older, newer) and (scope <= older.norms or bool(scope & older.norms))
+
+
+def _done(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
+    return (
+        (unit.due or sentence.due) and not _recurs_once(older, newer) and not wording.RECURRING.search(sentence.masked)
+    )
+
+
+def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
+    if _one_off(newer, older) or unit.negative:
+        return False
+    if not _same_subject(retraction, older):
+        return False
+    if retraction.stated and retraction.stated <= unit.norms:
+        return False
+    shared = (newer.norms & older.norms) - retraction.old.norms - wording.FRAME_WORDS
+    named = bool(retraction.old.named - frozenset(t.norm for t in retraction.old.tokens if t.number))
+    if not named and not shared:
+        return False
+    return not _past_event(older, sentence) or retraction.kind is Kind.CORRECTED
+
+
+_PREDICATES = {
+    Kind.PREFERENCE: _preference,
+    Kind.ENDED: _ended,
+    Kind.PARTED: _parted,
+    Kind.LEFT: _left,
+    Kind.CANCELLED: _cancelled,
+    Kind.REMOVED: _removed,
+    Kind.DONE: _done,
+    Kind.REPLACED: _replaced,
+    Kind.CORRECTED: _replaced,
+}
+
+
+def _same_subject(retraction: Retraction, older: Reading) -> bool:
+    """What the newer clause speaks of is what the older record speaks of."""
+    return retraction.context - wording.FRAME_WORDS <= older.norms | wording.GENERIC_NOUNS
+
+
+def _past_event(older: Reading, sentence: Clause) -> bool:
+    """Something that happened once stays true."""
+    eventive = bool(wording.EVENTIVE.search(sentence.masked)) and not sentence.due
+    return eventive and older.record.memory_type in (MemoryType.EPISODIC, None)
+
+
+def _one_off(newer: Reading, older: Reading) -> bool:
+    """One occasion does not end a habit."""
+    habit = wording.RECURRING.search(older.masked) or older.record.memory_type is MemoryType.PROFILE
+    return bool(habit and wording.ONE_OFF.search(newer.masked))
+
+
+def _recurs_once(older: Reading, newer: Reading) -> bool:
+    return bool(wording.RECURRING.search(older.masked) and not wording.RECURRING.search(newer.masked))
+
+
+def _sentence_of(older: Reading, unit: Clause) -> Clause:
+    return next(sentence for sentence in older.sentences if sentence.start <= unit.start and unit.end <= sentence.end)
+
+
+def _strike(retraction: Retraction, unit: Clause, older: Reading, newer: Reading) -> Struck:
+    start, end = trim(older, unit.start, unit.end)
+    if not residue(older, start, end, newer):
+        return Struck(start, end, whole=True)
+    if retraction.kind is Kind.REMOVED:
+        inside = [token for token in unit.tokens if token.norm in retraction.old.norms]
+        others = {token.norm for token in unit.tokens} - retraction.old.norms - wording.FRAME_WORDS
+        if others:
+            start, end = inside[0].start, inside[-1].end
+    return Struck(start, end, whole=False)
+
+
+def residue(older: Reading, start: int, end: int, newer: Reading) -> frozenset[str]:
+    """What the record still says outside of a stretch: words that neither frame it nor occur in the newer record."""
+    outside = {token.norm for token in older.tokens if token.end <= start or token.start >= end}
+    return frozenset(outside - wording.FRAME_WORDS - newer.norms - wording.GENERIC_NOUNS)
+
+
+def trim(older: Reading, start: int, end: int) -> tuple[int, int]:
+    """Leave the subject, opening words and closing punctuation outside of a struck stretch."""
+    text = older.text
+    lead = re.match(r"(?:\s|User's\s|User\s|I\s|My\s|and\s|but\s)+", text[start:end], re.IGNORECASE)
+    start += lead.end() if lead else 0
+    while end > start and text[end - 1] in " .,;:!?\n":
+        end -= 1
+    return start, end

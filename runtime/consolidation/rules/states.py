@@ -1,0 +1,79 @@
+"""States that exclude each other: residence, relationship status, number of children (SLICE-Mem A.4).
+
+Preferences are not among them: liking one thing never ends liking another.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.reading import Clause, Reading
+
+_PLACE = r"(?P<value>(?:the )?[A-Z][\w'’.-]*(?:,? (?:[A-Z][\w'’-]*|de|la|upon|am|an der))*)"
+_STATES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("residence", re.compile(rf"\b(?:lives?|living|resid(?:es|ing)|is based|settled)(?: now)? in {_PLACE}")),
+    ("residence", re.compile(rf"\b(?P<moved>moved|relocated|has moved|is moving)(?: back)?(?: from {_PLACE.replace('value', 'left')})?(?: back)? to {_PLACE}")),
+    ("relationship status", re.compile(
+        r"\b(?:is|are|got|became|has been|was)(?: now| recently| just)* (?P<value>single|engaged|married|divorced|widowed|separated|in a relationship)\b")),
+    ("number of children", re.compile(
+        r"\b(?:has|have|had)(?: now)? (?P<value>\d+|no|one|two|three|four|five|six|seven|eight) (?:children|kids|child)\b")),
+)  # fmt: skip
+_SUBJECT = re.compile(
+    r"^(?:\W*(?:in \w+ )?(?:user|i)\b(?! ?['’]s)(?! and)|\W*(?:and|but|now|who|is|lives?|has|moved|plays)\b|\W*user and [A-Z]\w+\b)",
+    re.I,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """An attribute of the user with its value, the words that say so, and whether they tell of a transition."""
+
+    attribute: str
+    value: str
+    start: int
+    end: int
+    transition: bool
+    digits: bool = True
+
+
+def states(reading: Reading, units: tuple[Clause, ...] | None = None) -> list[State]:
+    """The states that a record asserts of the user, as true, now."""
+    if reading.foreign or reading.subject_people:
+        return []
+    found: list[State] = []
+    for unit in units or (*reading.parts, *reading.sentences):
+        if unit.hedged or unit.negative or unit.past_habit or wording.FUTURE.search(unit.masked):
+            continue
+        if not _SUBJECT.search(unit.masked):
+            continue
+        for attribute, pattern in _STATES:
+            for match in pattern.finditer(reading.masked, unit.start, unit.end):
+                found.append(_state(attribute, match))
+    return list(dict.fromkeys(found))
+
+
+def single_state(reading: Reading) -> State | None:
+    """The state of a record that says nothing else: what the deterministic pass of A.4 handles."""
+    if len(reading.parts) != 1:
+        return None
+    found = states(reading)
+    if len(found) != 1 or not found[0].digits:
+        return None
+    state = found[0]
+    extra = {token.norm for token in reading.tokens if token.end <= state.start or token.start >= state.end}
+    return state if not extra - wording.FRAME_WORDS - _DATES else None
+
+
+_DATES = frozenset(
+    "january february march april may june july august september october november december".split()
+) | frozenset(str(number) for number in [*range(1, 32), *range(1950, 2101)])
+
+
+def _state(attribute: str, match: re.Match[str]) -> State:
+    raw = match["value"].strip(" ,.").casefold()
+    value = wording.NUMBER_WORDS.get(raw, "0" if raw == "no" else raw)
+    transition = bool(match.groupdict().get("moved")) or bool(re.search(r"\b(?:got|became|back)\b", match[0]))
+    end = match.start() + len(match[0].rstrip(" ,."))
+    return State(attribute, value, match.start(), end, transition, attribute != "number of children" or raw.isdigit())

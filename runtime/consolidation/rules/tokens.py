@@ -1,0 +1,122 @@
+"""Words of a record with their places, normalised so that two ways of writing one thing compare equal.
+
+Numbers lose their separators and currency signs become words, clock times stay whole, dates become day, month and
+year in any order of writing, number words become digits, verbs go to their base form, the rest is stemmed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+import snowballstemmer
+
+from engrain.runtime.consolidation.rules import wording
+
+_STEMMER = snowballstemmer.stemmer("english")
+_WORD = re.compile(
+    r"(?P<iso>\d{4}-\d{2}-\d{2})|(?P<clock>\d{1,2}:\d{2})|(?P<decade>(?:19|20)?\d0s)"
+    r"|(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?P<suffix>st|nd|rd|th)?|(?P<sign>[$€£%])"
+    r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*(?:[^\W_]*))"
+)
+_MONTHS = ("january february march april may june july august september october november december").split()
+_NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
+_METRE = re.compile(r"(\d+)\.(\d{2})\s*m\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word: its normalised form, its place in the record, and whether it names something (name, number)."""
+
+    norm: str
+    start: int
+    end: int
+    named: bool
+    number: bool
+
+    @property
+    def date(self) -> bool:
+        """Whether it is a month or a weekday."""
+        return self.norm in _MONTHS or self.norm in wording.WEEKDAYS
+
+
+def tokens(text: str) -> list[Token]:
+    """Content words of a text in order; function words are left out, negations too (polarity is read elsewhere)."""
+    found: list[Token] = []
+    folded = _same_length(text)
+    for match in _WORD.finditer(folded):
+        for norm, named, number in _forms(match, folded):
+            if norm and norm not in wording.FUNCTION_WORDS:
+                found.append(Token(norm, match.start(), match.end(), named, number))
+    return found
+
+
+def norms(text: str) -> frozenset[str]:
+    """The set of normalised content words."""
+    return frozenset(token.norm for token in tokens(text))
+
+
+@lru_cache(maxsize=50_000)
+def normalise(word: str) -> str:
+    """Base form of one lower-case word."""
+    if word in wording.BASE_FORMS:
+        return wording.BASE_FORMS[word]
+    if not word.isascii():
+        return word
+    return str(_STEMMER.stemWord(word))
+
+
+def _same_length(text: str) -> str:
+    """NFKC where it keeps the length (full-width digits), so that places stay those of the record."""
+    folded = unicodedata.normalize("NFKC", text)
+    return folded if len(folded) == len(text) else text
+
+
+def _forms(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
+    if match["iso"]:
+        year, month, day = match["iso"].split("-")
+        named_month = _MONTHS[int(month) - 1] if 1 <= int(month) <= 12 else month
+        return [(str(int(day)), True, True), (named_month, True, False), (year, True, True)]
+    if match["clock"]:
+        return [(match["clock"].lstrip("0"), True, True)]
+    if match["decade"]:
+        digits = match["decade"]
+        return [(digits if len(digits) > 3 else f"19{digits}", True, True)]
+    if match["number"]:
+        return _number(match, text)
+    if match["sign"]:
+        return [(wording.SIGNS[match["sign"]], False, False)]
+    return _word(match, text)
+
+
+def _number(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
+    plain = match["number"].replace(",", "")
+    if metre := _METRE.match(text, match.start()):
+        return [(f"{int(metre[1])}{metre[2]}", True, True), ("cm", False, False)]
+    if plain.endswith(".00") or plain.endswith(".0"):
+        plain = plain.partition(".")[0]
+    return [(plain.lstrip("0") or "0", True, True)]
+
+
+def _word(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
+    surface = match["word"]
+    lower = surface.casefold().replace("’", "'")
+    if lower.endswith("'s"):
+        lower = lower[:-2]
+    if lower in {"called", "named"} and _NAME_FOLLOWS.match(text, match.end()):
+        return []
+    if lower in wording.NUMBER_WORDS:
+        return [(wording.NUMBER_WORDS[lower], True, True)]
+    if lower in wording.CONTRACTIONS or lower == "m" and _METRE.match(text, max(0, match.start() - 5)):
+        return []
+    if lower == "may" and surface[0].isupper() and match.start() > 0:
+        return [("may", True, False)]
+    if lower in wording.NOT_NAMES:
+        return [(normalise(lower), False, False)]
+    opens = match.start() == 0 or text[: match.start()].rstrip(" '\"“‘").endswith((".", "!", "?", ":"))
+    named = surface[0].isupper() and (not opens or len(surface) > 1 and surface.isupper())
+    if lower in _MONTHS or lower.rstrip("s") in wording.WEEKDAYS:
+        return [(lower.rstrip("s") if lower.rstrip("s") in wording.WEEKDAYS else lower, True, False)]
+    return [(normalise(lower), named, False)]
