@@ -28,6 +28,8 @@ train = typer.Typer(help="Train the salience gate or LoRA-tune the dimensional e
 evaluate = typer.Typer(help="Evaluate an exported gate or extractor on a labelled set.", no_args_is_help=True)
 app.add_typer(train, name="train")
 app.add_typer(evaluate, name="eval")
+inspect = typer.Typer(help="Look at data before it is used.", no_args_is_help=True)
+app.add_typer(inspect, name="inspect")
 
 
 @app.command()
@@ -108,6 +110,34 @@ def eval_dependency(
     from engrain.recipes import eval_dependency as verb
 
     verb.command(source, split, admitted, parser, limit=limit, json=json)
+
+
+@inspect.command("corpus")
+def inspect_corpus(
+    name: Annotated[str, typer.Argument(help="A corpus, such as msc, esconv, led, memora, locomo, chat, jsonl.")],
+    root: Annotated[str | None, typer.Option(help="Its folder or file; left out, it is read from a hub.")] = None,
+    split: Annotated[list[str] | None, typer.Option(help="Only these splits.")] = None,
+    allow_missing: Annotated[list[str] | None, typer.Option(help="Splits that may be absent.")] = None,
+    zone: Annotated[str | None, typer.Option(help="Zone of times without an offset; UTC when left out.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Sessions at most.")] = None,
+    examples: Annotated[int, typer.Option(min=0, help="Sessions shown.")] = 2,
+    tokenizer: Annotated[str | None, typer.Option(help="Model whose tokens count: a folder, package or name.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """Sessions, turns, roles, languages, lengths in tokens against the gate's limit, times, licence, examples."""
+    from engrain.recipes import inspect_corpus as verb
+
+    verb.command(
+        name,
+        root,
+        splits=split,
+        allow_missing=allow_missing or (),
+        zone=zone,
+        limit=limit,
+        examples=examples,
+        tokenizer=tokenizer,
+        as_json=json,
+    )
 
 
 @app.command()

@@ -36,7 +36,24 @@ _UNITS = {
 }
 
 
-class MscSource(DialogueSource):
+class _Msc(DialogueSource):
+    """What both files have in common: how turns name their speakers."""
+
+    def _lines(self, turns: list[dict[str, Any]]) -> list[Line]:
+        """Turns with their speakers. Speakers take turns: that names those who have no id (session 1) or a worker's
+        number as id, which is counted in `speakers_by_order`."""
+        lines = []
+        for position, turn in enumerate(turns):
+            given = turn.get("id")
+            speaker = _BOTS.get(str(given), str(given))
+            if speaker not in _SPEAKERS:
+                self.counts["speakers_by_order"] += given is not None
+                speaker = _SPEAKERS[position % 2]
+            lines.append(Line(speaker, turn["text"], str(turn.get("persona_text") or "").strip()))
+        return lines
+
+
+class MscSource(_Msc):
     """The dialogues of sessions 2 to 5, and session 1 from what session 2 repeats of it."""
 
     corpus = Corpus(
@@ -53,13 +70,13 @@ class MscSource(DialogueSource):
         previous = row.entries("MSC", "previous_dialogs", "dialog")
         if len(previous) == 1:
             turns = Row(previous[0], row.place, row.index).entries("MSC", "dialog", "text")
-            yield Dialogue(f"{person}/session_1", _lines(turns), person)
+            yield Dialogue(f"{person}/session_1", self._lines(turns), person)
         number = len(previous) + 1
-        lines = _lines(row.entries("MSC", "dialog", "text"))
+        lines = self._lines(row.entries("MSC", "dialog", "text"))
         yield Dialogue(f"{person}/session_{number}", lines, person, _gap(previous, row))
 
 
-class MscPersonaSource(DialogueSource):
+class MscPersonaSource(_Msc):
     """The same dialogues with what was worth remembering of each turn, as annotators wrote it."""
 
     corpus = Corpus(
@@ -71,21 +88,10 @@ class MscPersonaSource(DialogueSource):
     def dialogues(self, row: Row, split: str) -> Iterator[Dialogue]:
         """The row's session; the file's name alone says which, and sessions are put a day apart."""
         person = str(row.fields("MSC", "dialog", "initial_data_id")["initial_data_id"])
-        lines = _lines(row.entries("MSC", "dialog", "text"))
+        lines = self._lines(row.entries("MSC", "dialog", "text"))
         match = _SESSION.search(row.file)
         number = int(match[1]) if match else 1
         yield Dialogue(f"{person}/session_{number}", lines, person, timedelta(days=number - 1), annotated=True)
-
-
-def _lines(turns: list[dict[str, Any]]) -> list[Line]:
-    """Turns with their speakers. Where an id is a worker's number, the speaker follows from the order, as in ParlAI."""
-    lines = []
-    for position, turn in enumerate(turns):
-        speaker = _BOTS.get(str(turn.get("id")), turn.get("id"))
-        if speaker not in _SPEAKERS:
-            speaker = _SPEAKERS[position % 2]
-        lines.append(Line(str(speaker), turn["text"], str(turn.get("persona_text") or "").strip()))
-    return lines
 
 
 def _person(metadata: Any, row: Row) -> str:
