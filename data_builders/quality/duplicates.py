@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from engrain.data_builders.quality.rows import Row
-from engrain.data_builders.quality.text import Hashes, Positions, WordHasher, same_text
+from engrain.data_builders.quality.text import Hashes, Positions, WordHasher, ranges, same_text
 from engrain.runtime.schema import Contract, Split
 
 Progress = Callable[[int, int], None]
@@ -66,7 +66,12 @@ class DuplicateReport(Contract):
 
 
 def find_duplicates(
-    rows: Sequence[Row], *, near_overlap: float = 0.7, listed: int = 20, seed: int = 42, progress: Progress | None = None
+    rows: Sequence[Row],
+    *,
+    near_overlap: float = 0.7,
+    listed: int = 20,
+    seed: int = 42,
+    progress: Progress | None = None,
 ) -> DuplicateReport:
     """Group rows by the words of their targets, exactly and nearly; `listed` groups of each kind are shown."""
     first_with: dict[str, int] = {}
@@ -113,9 +118,7 @@ def _distinct(shingles: Hashes, owners: Positions) -> tuple[Hashes, Positions]:
     return shingles[fresh], owners[fresh]
 
 
-def _signatures(
-    shingles: Hashes, starts: Positions, rng: np.random.Generator, progress: Progress | None
-) -> Signatures:
+def _signatures(shingles: Hashes, starts: Positions, rng: np.random.Generator, progress: Progress | None) -> Signatures:
     """`U x 64`: the smallest multiply-shift hash of each text's shingles under each of 64 functions."""
     signatures = np.empty((len(starts), _PERMUTATIONS), dtype=np.uint32)
     factors = rng.integers(0, 2**64, size=(_PERMUTATIONS, 2), dtype=np.uint64) | np.uint64(1)
@@ -166,17 +169,11 @@ def _overlaps(pairs: Positions, shingles: Hashes, starts: Positions) -> NDArray[
     sizes = np.diff(starts)[pairs]
     both = sizes.sum(axis=1)
     owner = np.repeat(np.arange(len(pairs)), both)
-    index = _ranges(starts[pairs].reshape(-1), sizes.reshape(-1))
+    index = ranges(starts[pairs].reshape(-1), sizes.reshape(-1))
     order = np.lexsort((shingles[index], owner))
     values, owner = shingles[index][order], owner[order]
     shared = np.bincount(owner[1:][(values[1:] == values[:-1]) & (owner[1:] == owner[:-1])], minlength=len(pairs))
     return np.asarray(shared / (both - shared), dtype=np.float64)
-
-
-def _ranges(starts: Positions, sizes: Positions) -> Positions:
-    """`starts[i], starts[i] + 1, ...` for each `i`, one after the other."""
-    offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.asarray(np.repeat(starts, sizes) + offsets, dtype=np.int64)
 
 
 def _chunks(pairs: Positions) -> Iterator[Positions]:

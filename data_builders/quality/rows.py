@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from engrain.data_builders.quality.votes import RatedTurn
 from engrain.runtime.schema import GateExample, LabelSource, Split
 
 
@@ -39,9 +37,3 @@ def row_of(example: GateExample) -> Row:
         context_messages=len(example.context),
         context_length=sum(len(utterance.text) for utterance in example.context),
     )
-
-
-def read_rows(examples: Iterable[GateExample]) -> Iterator[tuple[Row, RatedTurn]]:
-    """Rows and votes; the examples themselves are let go."""
-    for example in examples:
-        yield row_of(example), RatedTurn.of(example)

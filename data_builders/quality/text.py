@@ -47,6 +47,11 @@ class WordHashes:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
+    def of(self, texts: Positions) -> WordHashes:
+        """Some of the texts, in the order given."""
+        sizes = np.diff(self.starts)[texts]
+        return WordHashes(self.hashes[ranges(self.starts[texts], sizes)], np.concatenate([[0], np.cumsum(sizes)]))
+
     def grams(self, size: int) -> tuple[Hashes, Positions]:
         """A hash for each run of `size` words inside a text, and the texts that they belong to, in order."""
         if len(self.hashes) < size:
@@ -62,6 +67,12 @@ class WordHashes:
         return rolled[inside], owners[:count][inside]
 
 
+def ranges(starts: Positions, sizes: Positions) -> Positions:
+    """`starts[i], starts[i] + 1, ...`, `sizes[i]` of them, for each `i`, one after the other."""
+    offsets = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.asarray(np.repeat(starts, sizes) + offsets, dtype=np.int64)
+
+
 class WordHasher:
     """Turns words into 64-bit hashes that are the same in every process."""
 
@@ -72,7 +83,7 @@ class WordHasher:
         """Hash the words of each text, with the word `opening`, when given, before each."""
         known, hashes, starts = self._known, [], [0]
         for text in texts:
-            for word in ([opening, *words(text)] if opening else words(text)):
+            for word in [opening, *words(text)] if opening else words(text):
                 value = known.get(word)
                 if value is None:
                     value = known[word] = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest())

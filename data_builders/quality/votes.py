@@ -134,9 +134,7 @@ def agreement(rated: Iterable[RatedTurn], *, resamples: int = 10_000, seed: int 
     if not turns:
         return None
     names = sorted({vote.teacher for turn in turns for vote in turn.votes})
-    parts = {
-        name: _slice(name, members, names, resamples, seed) for name, members in _parts(turns).items()
-    }
+    parts = {name: _slice(name, members, names, resamples, seed) for name, members in _parts(turns).items()}
     disputed = [turn for turn in turns if len({vote.admit for vote in turn.votes}) > 1]
     return AgreementReport(
         turns=len(turns),
@@ -165,9 +163,7 @@ def _parts(turns: Sequence[RatedTurn]) -> dict[str, list[RatedTurn]]:
     return parts
 
 
-def _slice(
-    name: str, turns: Sequence[RatedTurn], raters: Sequence[str], resamples: int, seed: int
-) -> SliceAgreement:
+def _slice(name: str, turns: Sequence[RatedTurn], raters: Sequence[str], resamples: int, seed: int) -> SliceAgreement:
     present = [rater for rater in raters if any(vote.teacher == rater for turn in turns for vote in turn.votes)]
     fields = []
     for field, code in _FIELDS.items():
