@@ -150,7 +150,7 @@ class _Counts:
             turns_a_session=self.turns / self.sessions,
             first=self.first,
             last=self.last,
-            left_out=dict(getattr(source, "counts", {})),
+            left_out={kind: count for kind, count in getattr(source, "counts", {}).items() if count},
             lengths=self._lengths.summary() if self._lengths is not None else (),
             examples=tuple(self.examples),
         )

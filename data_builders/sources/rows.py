@@ -201,9 +201,11 @@ class _Window:
             more = self._source.read(max(_CHUNK, held))
         except UnicodeDecodeError as error:
             raise self._fault(f"not valid UTF-8 ({error.reason}) at or after this line") from None
-        self._whole = not more
+        if not more:
+            self._whole = True
+            return False
         self._text, self._position = self._text[self._position :] + more, 0
-        return bool(more)
+        return True
 
     def _bad_item(self, error: json.JSONDecodeError) -> InputError:
         if not self._whole:
