@@ -23,6 +23,7 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 """Texts to vectors `N x d`; the embedder of a bundle, for instance."""
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+_SMALL = 1000
 
 
 class Suspect(Contract):
@@ -139,9 +140,11 @@ def _probabilities(
     texts: Sequence[str], vectors: NDArray[np.float32] | None, labels: Flags, asked: Flags, seed: int
 ) -> Floats:
     if vectors is None:
+        # A word of one row alone teaches nothing about others, but a small corpus has few words.
+        least = 2 if len(texts) > _SMALL else 1
         tfidf = _sklearn("feature_extraction.text").TfidfVectorizer(
             ngram_range=(1, 2),
-            min_df=2 if len(texts) > 1000 else 1,
+            min_df=least,
             sublinear_tf=True,
             token_pattern=r"(?u)\b\w+\b",
             dtype=np.float32,

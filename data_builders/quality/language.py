@@ -40,7 +40,7 @@ _FREQUENT: Mapping[str, str] = {
     "it": "il lo la gli di e è io non un una che in mi per con sono ho come ma questo della grazie ciao anche",
     "pt": "o a os as de e é eu não um uma que em meu minha para com por se como mas obrigado sim estou você",
     "nl": "de het een en is ik niet van op met voor dat die mijn je wij zijn maar ook naar geen bedankt ja",
-    "pl": "i nie to jest w na się że z do jak mam ale ja czy tak dziękuję mój moja",
+    "pl": "nie jest się że jak mam ale czy tak jestem dla dziękuję mój moja mnie",
     "tr": "bir ve bu ben de da için ne çok var değil ile benim evet ama gibi",
     "vi": "là của và tôi không có một cho với được bạn trong này đã",
 }

@@ -38,7 +38,7 @@ def quality_report(
     folder: Path,
     *,
     benchmarks: Mapping[str, Iterable[LabelledSession]] | None = None,
-    refused: Iterable[GateExample] = (),
+    rated: Iterable[RatedTurn] | None = None,
     sources: Sequence[SourceInfo] = (),
     embed: Embed | None = None,
     settings: QualitySettings | None = None,
@@ -47,12 +47,10 @@ def quality_report(
     """Measure a corpus and write `quality.json`, `quality.html` and the dataset card `README.md` into `folder`.
 
     `examples` are read once and let go, so a generator will do. `benchmarks` maps a name to the sessions that may not
-    occur in the corpus. `refused` are turns that were rated but that the consensus did not take: agreement is over
-    both. `sources` stand in the card with licence and citation. Raises `InputError` when there are no examples.
+    occur in the corpus. `rated` are all turns that were rated, also those that the consensus refused: agreement is over
+    them, and over the examples' own votes when it is None. `sources` stand in the card with licence and citation. Raises `InputError` when there are no examples.
     """
-    report = measure(
-        examples, benchmarks=benchmarks, refused=refused, embed=embed, settings=settings, progress=progress
-    )
+    report = measure(examples, benchmarks=benchmarks, rated=rated, embed=embed, settings=settings, progress=progress)
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "quality.json", report.model_dump_json(indent=1) + "\n")
     _write(folder / "README.md", dataset_card(folder.name, report, sources))
@@ -64,7 +62,7 @@ def measure(
     examples: Iterable[GateExample],
     *,
     benchmarks: Mapping[str, Iterable[LabelledSession]] | None = None,
-    refused: Iterable[GateExample] = (),
+    rated: Iterable[RatedTurn] | None = None,
     embed: Embed | None = None,
     settings: QualitySettings | None = None,
     progress: StageProgress | None = None,
@@ -76,18 +74,17 @@ def measure(
         return None if progress is None else lambda done, total: progress(name, done, total)
 
     rows: list[Row] = []
-    rated: list[RatedTurn] = []
+    voted: list[RatedTurn] = []
     for example in examples:
         rows.append(row_of(example))
-        if example.votes:
-            rated.append(RatedTurn.of(example))
+        if example.votes and rated is None:
+            voted.append(RatedTurn.of(example))
     if not rows:
         raise InputError("there are no examples to report on; look at the report of the build")
-    rated.extend(RatedTurn.of(example) for example in refused)
     indexes = index_benchmarks(benchmarks or {})
     return QualityReport(
         balance=balance(rows, progress=stage("balance")),
-        agreement=agreement(rated, resamples=settings.resamples, seed=settings.seed),
+        agreement=agreement(voted if rated is None else rated, resamples=settings.resamples, seed=settings.seed),
         duplicates=find_duplicates(
             rows,
             near_overlap=settings.near_overlap,
