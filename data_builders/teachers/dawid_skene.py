@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 NO_VOTE = -1
 _SMOOTHING = 1.0
-"""Votes added to each cell of a teacher's confusion matrix, so that a teacher without errors is not taken as certain."""
+"""Votes added to each cell of a teacher's confusion matrix, so that one without errors is not taken as certain."""
 
 
 @dataclass(frozen=True)

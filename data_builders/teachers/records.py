@@ -23,7 +23,7 @@ class Candidate(Contract):
     corpus: str
     group: Identifier = Field(description="Rows of one group are never split across train and validation.")
     context: tuple[Utterance, ...] = Field(
-        description="Preceding messages, oldest first; names as the source has them."
+        description="Messages before, oldest first, speakers as the source names them."
     )
     target: Utterance
 
