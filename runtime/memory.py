@@ -54,7 +54,7 @@ class Memory:
         self._embedder = embedder
         self._gate = gate
         self._extractor = extractor
-        self._searcher = Searcher(store, embedder, self.settings.search)
+        self.searcher = Searcher(store, embedder, self.settings.search)
 
     @classmethod
     def open(
@@ -152,7 +152,7 @@ class Memory:
         readable = check_query(query)
         make_scope(user_id, agent_id, run_id)
         budget = check_budget(top_k, limit)
-        hits = self._searcher.search(
+        hits = self.searcher.search(
             readable,
             user_id,
             ScopeFilter(agent_id, run_id),

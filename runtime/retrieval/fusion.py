@@ -8,22 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-FloatArray = NDArray[np.float32]
-MaskArray = NDArray[np.bool_]
-
-
-def best_slots(scores: FloatArray, allowed: MaskArray, depth: int, floor: float = -np.inf) -> list[int]:
-    """The `depth` best allowed slots with a score above `floor`, best first; equal scores by slot."""
-    candidates = np.flatnonzero(allowed & (scores > floor))
-    if len(candidates) > depth:
-        edge = np.partition(scores[candidates], len(candidates) - depth)[len(candidates) - depth]
-        candidates = candidates[scores[candidates] >= edge]
-    order = np.argsort(-scores[candidates], kind="stable")
-    return [int(slot) for slot in candidates[order][:depth]]
-
 
 def reciprocal_rank_fusion(
     rankings: Mapping[str, Sequence[int]], weights: Mapping[str, float], k: float

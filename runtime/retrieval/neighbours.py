@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from bisect import insort
+from bisect import bisect_left
 from collections.abc import Hashable
 
 import numpy as np
@@ -21,26 +21,47 @@ class Neighbours:
         self._sessions: dict[Hashable, list[Place]] = {}
         self._previous = array("i")
         self._following = array("i")
-        self._dirty: set[Hashable] = set()
+        self._moved: set[int] = set()
 
     def add(self, session: Hashable, moment: float, key: int, slot: int) -> None:
         """Place a turn. Slots come in order: 0, 1, 2, ..."""
-        insort(self._sessions.setdefault(session, []), (moment, key, slot))
-        self._previous.append(-1)
-        self._following.append(-1)
-        self._dirty.add(session)
+        places = self._sessions.setdefault(session, [])
+        place = (moment, key, slot)
+        index = bisect_left(places, place)
+        places.insert(index, place)
+        before = places[index - 1][2] if index else -1
+        after = places[index + 1][2] if index + 1 < len(places) else -1
+        self._previous.append(before)
+        self._following.append(after)
+        self._moved.add(slot)
+        self._join(before, slot)
+        self._join(slot, after)
 
     def remove(self, session: Hashable, moment: float, key: int, slot: int) -> None:
         """Take a turn out; its neighbours become each other's."""
-        self._sessions[session].remove((moment, key, slot))
+        places = self._sessions[session]
+        del places[bisect_left(places, (moment, key, slot))]
+        before, after = self._previous[slot], self._following[slot]
         self._previous[slot] = self._following[slot] = -1
-        self._dirty.add(session)
+        self._join(before, after)
 
-    def around(self) -> tuple[IntArray, IntArray]:
-        """Previous and following slot of every slot. Only sessions that changed are walked again."""
-        for session in self._dirty:
-            slots = [slot for _, _, slot in self._sessions[session]]
-            for before, slot, after in zip([-1, *slots[:-1]], slots, [*slots[1:], -1], strict=True):
-                self._previous[slot], self._following[slot] = before, after
-        self._dirty.clear()
-        return np.array(self._previous, dtype=np.int32), np.array(self._following, dtype=np.int32)
+    def around(self, slots: IntArray) -> tuple[IntArray, IntArray]:
+        """Previous and following slot of some slots; -1 for -1."""
+        previous, following = (
+            np.frombuffer(side, np.int32)[slots] if len(side) else np.full(len(slots), -1, np.int32)
+            for side in (self._previous, self._following)
+        )
+        return np.where(slots < 0, -1, previous), np.where(slots < 0, -1, following)
+
+    def moved(self) -> set[int]:
+        """Slots whose neighbours have changed since the last call."""
+        moved, self._moved = self._moved, set()
+        return moved
+
+    def _join(self, before: int, after: int) -> None:
+        if before >= 0:
+            self._following[before] = after
+            self._moved.add(before)
+        if after >= 0:
+            self._previous[after] = before
+            self._moved.add(after)

@@ -1,97 +1,79 @@
 """Everything that is searched for one user, in memory, derived from the store's rows and caught up before each search.
 
-Records are documents of a lexical index and rows of a vector matrix, under the same slot. Turns are documents of a
-second lexical index: they are the context of their neighbours' records, and rejected ones can be searched when asked.
+Records are documents of a lexical index and rows of a vector index, under the same slot. A record's bag of words holds
+its own words, and at a part of their count those of the turns before and after its sources, and of the source itself
+where the record says it in other words. Turns are bags too; rejected ones can be searched when asked.
 """
 
 from __future__ import annotations
 
 import threading
 from array import array
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engrain.runtime.retrieval.analysis import index_terms
-from engrain.runtime.retrieval.dense import VectorMatrix
-from engrain.runtime.retrieval.lexical import Context, LexicalIndex
+from engrain.runtime.retrieval.bags import Bags, summed
+from engrain.runtime.retrieval.candidates import Candidates, FloatArray, IntArray
+from engrain.runtime.retrieval.dense import VectorIndex
+from engrain.runtime.retrieval.entries import RecordEntries, ScopeFilter, TurnEntries
+from engrain.runtime.retrieval.lexical import LexicalIndex, Vocabulary
 from engrain.runtime.retrieval.neighbours import Neighbours
 from engrain.runtime.retrieval.surface import lexical_text, spoken
 from engrain.runtime.schema import Status
-from engrain.runtime.storage.protocol import Admission, Delta, IndexedRecord, IndexedTurn
+from engrain.runtime.storage.protocol import Delta, IndexedRecord, IndexedTurn, Vectors
+
+__all__ = ["ScopeFilter", "ScopeIndex"]
 
 MaskArray = NDArray[np.bool_]
 
 _SPARE_SLOTS = 1_000
 """Dead slots that are always tolerated; beyond them, and beyond half of all, the index is built again."""
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeFilter:
-    """Narrows a search inside one user's memory; None matches everything."""
-
-    agent_id: str | None = None
-    run_id: str | None = None
-
-
-class _Entries:
-    """Key, scope and whether it may be found, of every slot of one index."""
-
-    def __init__(self) -> None:
-        self.keys: list[int] = []
-        self._wanted = bytearray()
-        self._agents, self._runs = array("i"), array("i")
-        self._codes: dict[str, int] = {}
-
-    def add(self, key: int, agent_id: str | None, run_id: str | None, wanted: bool) -> None:
-        """Describe the next slot."""
-        self.keys.append(key)
-        self._wanted.append(wanted)
-        self._agents.append(self._code(agent_id))
-        self._runs.append(self._code(run_id))
-
-    def passing(self, scope: ScopeFilter) -> MaskArray:
-        """Slots that may be found and that the filter lets through."""
-        mask = np.frombuffer(bytes(self._wanted), dtype=np.bool_)
-        for asked, codes in ((scope.agent_id, self._agents), (scope.run_id, self._runs)):
-            if asked is not None:
-                mask = mask & (np.array(codes, np.int32) == self._codes.get(asked, -2))
-        return mask
-
-    def _code(self, name: str | None) -> int:
-        return -1 if name is None else self._codes.setdefault(name, len(self._codes))
+ACTIVE_ONLY = frozenset({Status.ACTIVE})
 
 
 class ScopeIndex:
-    """The indexes of one user. Hold `lock` around every call."""
+    """The indexes of one user. Hold `lock` around every call.
 
-    def __init__(self, dimension: int) -> None:
+    `neighbour_weight` is what a word of a turn beside a record's source counts in the record's bag.
+    """
+
+    def __init__(self, dimension: int, neighbour_weight: float) -> None:
         self.lock = threading.RLock()
         self.dimension = dimension
+        self.neighbour_weight = neighbour_weight
         self.version = 0
         self._clear()
 
     def _clear(self) -> None:
-        self.records = LexicalIndex()
-        self.vectors = VectorMatrix(self.dimension)
-        self.turns = LexicalIndex()
+        self.vectors = VectorIndex(self.dimension)
+        self._vocabulary = Vocabulary()
+        self._lexical = LexicalIndex()
+        self._own_bags, self._turn_bags = Bags(), Bags()
+        self._rejected: LexicalIndex | None = None
         self._neighbours = Neighbours()
-        self._record_entries = _Entries()
-        self._turn_entries = _Entries()
+        self._entries = RecordEntries()
+        self._turn_entries = TurnEntries()
         self._record_slots: dict[int, int] = {}
         self._turn_slots: dict[int, int] = {}
-        self._turn_places: dict[int, tuple[object, float]] = {}
-        self._first_turn, self._last_turn = array("i"), array("i")
-        self._own_turn = array("i")
+        self._turn_places: dict[int, tuple[tuple[str | None, str | None, str], float]] = {}
         self._turn_words: dict[int, int] = {}
-        self._context: Context | None = None
+        self._drawn: dict[int, list[int]] = {}
+        self._first_turn, self._last_turn, self._own_turn = array("i"), array("i"), array("i")
+        self._dimensioned: dict[int, IndexedRecord] = {}
+
+    def __len__(self) -> int:
+        """Documents that are held: live records and turns."""
+        return len(self._record_slots) + len(self._turn_slots)
 
     @property
     def is_sparse(self) -> bool:
         """Whether removed documents take up so much room that building again is better."""
-        dead = self.records.slots - len(self.records) + self.turns.slots - len(self.turns)
-        return dead > _SPARE_SLOTS + len(self.records) + len(self.turns)
+        slots = len(self._own_bags) + len(self._turn_bags)
+        return slots - len(self) > _SPARE_SLOTS + len(self)
 
     def catch_up(self, delta: Delta) -> None:
         """Take over what changed in the store. Rows that are already here are replaced."""
@@ -102,87 +84,135 @@ class ScopeIndex:
         for key in delta.removed_turns:
             self._remove_turn(key)
         # A record that repeats its turn word for word, as all do without an extractor, is not analysed again.
-        analysed: dict[str, list[str]] = {}
+        analysed: dict[str, tuple[list[int], list[int]]] = {}
         for turn in delta.turns:
             self._add_turn(turn, analysed)
-        for record in delta.records:
-            self._add_record(record, analysed)
-        self._context = None
+        changed = {self._add_record(record, analysed) for record in delta.records}
+        if delta.records:
+            self.vectors.extend(delta.vectors)
+        if delta.turns or delta.removed_turns:
+            self._rejected = None
+        for turn_slot in self._neighbours.moved():
+            changed.update(self._drawn.get(turn_slot, ()))
+        self._index_words(np.array(sorted(changed), np.int32))
         self.version = delta.version
 
-    def context(self, weight: float) -> Context:
-        """The turns around every record, and its own source turn where the record says it in other words."""
-        if self._context is None or self._context.weight != np.float32(weight):
-            previous, following = (np.append(side, np.int32(-1)) for side in self._neighbours.around())
-            first, last = np.array(self._first_turn, np.int32), np.array(self._last_turn, np.int32)
-            sides = (previous[first], following[last], np.array(self._own_turn, np.int32))
-            self._context = Context(self.turns, sides, weight)
-        return self._context
+    def lexical(self, terms: Sequence[str], allowed: MaskArray, depth: int) -> Candidates:
+        """The best allowed records by BM25, with a score above 0."""
+        return self._lexical.best(self._vocabulary.known(terms), allowed, depth)
 
-    def allowed_records(self, scope: ScopeFilter) -> MaskArray:
-        """Active records that the filter lets through, by slot."""
-        return self._record_entries.passing(scope) & self.records.alive
+    def dense(self, vector: Vectors, allowed: MaskArray, depth: int) -> Candidates:
+        """The best allowed records by cosine."""
+        return self.vectors.best(vector, allowed, depth)
 
-    def allowed_rejected(self, scope: ScopeFilter) -> MaskArray:
-        """Rejected turns that the filter lets through and that no record draws on, by slot."""
-        mask = self._turn_entries.passing(scope) & self.turns.alive
+    def lexical_scores(self, terms: Sequence[str], slots: IntArray) -> FloatArray:
+        """BM25 of some records."""
+        return self._lexical.scores_of(self._vocabulary.known(terms), slots)
+
+    def dense_scores(self, vector: Vectors, slots: IntArray) -> FloatArray:
+        """Cosine of some records."""
+        return self.vectors.scores_of(vector, slots)
+
+    def rejected(self, terms: Sequence[str], scope: ScopeFilter, depth: int) -> Candidates:
+        """The best turns that the gate rejected, by their own words. The first search builds their index."""
+        if self._rejected is None:
+            self._rejected = LexicalIndex()
+            slots = np.array(sorted(self._turn_slots.values()), np.int32)
+            self._rejected.put(slots, *self._turn_bags.gather(slots))
+        mask = self._turn_entries.rejected(scope).copy()
         used = np.array(self._first_turn + self._last_turn, np.int32)
         mask[used[used >= 0]] = False
-        return mask
+        return self._rejected.best(self._vocabulary.known(terms), mask, depth)
+
+    def allowed_records(self, scope: ScopeFilter, statuses: Collection[Status] = ACTIVE_ONLY) -> MaskArray:
+        """Records of these statuses that the filter lets through, by slot. Not to be written to."""
+        return self._entries.passing(scope, statuses)
 
     def record_key(self, slot: int) -> int:
         """The store's key of a record."""
-        return self._record_entries.keys[slot]
+        return self._entries.keys[slot]
 
     def turn_key(self, slot: int) -> int:
         """The store's key of a turn."""
         return self._turn_entries.keys[slot]
 
-    def holds(self, record_key: int, term: str) -> bool:
-        """Whether a record itself, not its neighbours, has a term."""
-        documents, _ = self.records.frequencies(term)
-        slot = self._record_slots[record_key]
-        place = int(np.searchsorted(documents, slot))
-        return place < len(documents) and int(documents[place]) == slot
+    def dimensioned(self) -> dict[int, IndexedRecord]:
+        """Records with a memory type by slot: what a dimension route reads."""
+        return self._dimensioned
 
-    def _add_record(self, record: IndexedRecord, analysed: dict[str, list[str]]) -> None:
+    def matched(self, terms: Sequence[str], slot: int) -> tuple[str, ...]:
+        """Those of `terms` that a record itself, not its neighbours, has."""
+        _, held, _ = self._own_bags.gather(np.array([slot], np.int32))
+        numbers = set(held.tolist())
+        return tuple(term for term in dict.fromkeys(terms) if any(n in numbers for n in self._vocabulary.known([term])))
+
+    def _index_words(self, slots: IntArray) -> None:
+        """Put the bags of some records into the lexical index: own words, and the words around them."""
+        if not len(slots):
+            return
+        first, last, own = (
+            np.frombuffer(side, np.int32)[slots] for side in (self._first_turn, self._last_turn, self._own_turn)
+        )
+        parts = [self._own_bags.gather(slots)]
+        if self.neighbour_weight:
+            previous, following = self._neighbours.around(first)[0], self._neighbours.around(last)[1]
+            parts += [self._turn_bags.gather(side) for side in (previous, following, own)]
+        owners = np.concatenate([np.repeat(np.arange(len(slots), dtype=np.int32), sizes) for sizes, _, _ in parts])
+        weights = [np.float32(1.0), *[np.float32(self.neighbour_weight)] * (len(parts) - 1)]
+        counts = np.concatenate([part[2] * weight for part, weight in zip(parts, weights, strict=True)])
+        self._lexical.put(slots, *summed(owners, np.concatenate([part[1] for part in parts]), counts, len(slots)))
+
+    def _add_record(self, record: IndexedRecord, analysed: dict[str, tuple[list[int], list[int]]]) -> int:
         self._remove_record(record.key)
         text = lexical_text(record)
-        slot = self.records.add(analysed.get(text) or index_terms(text))
-        self.vectors.add(record.vector)
-        searchable = record.status is Status.ACTIVE
-        self._record_entries.add(record.key, record.agent_id, record.run_id, searchable)
-        self._record_slots[record.key] = slot
+        slot = self._own_bags.append(*(analysed.get(text) or self._bag(text)))
         sources = [self._turn_slots.get(key, -1) for key in record.turn_keys] or [-1]
+        session = self._turn_places[record.turn_keys[0]][0][2] if sources[0] >= 0 else ""
+        self._entries.add(record, session)
+        self._record_slots[record.key] = slot
         # A record that repeats its source word for word would count every word of it again.
         repeats = any(self._turn_words.get(key) == hash(text) for key in record.turn_keys)
         self._own_turn.append(-1 if repeats else sources[0])
         self._first_turn.append(sources[0])
         self._last_turn.append(sources[-1])
+        for turn in {sources[0], sources[-1]}:
+            self._drawn.setdefault(turn, []).append(slot)
+        if record.memory_type is not None:
+            self._dimensioned[slot] = record
+        return slot
 
-    def _add_turn(self, turn: IndexedTurn, analysed: dict[str, list[str]]) -> None:
+    def _add_turn(self, turn: IndexedTurn, analysed: dict[str, tuple[list[int], list[int]]]) -> None:
         self._remove_turn(turn.key)
         text = spoken(turn.speaker, turn.text)
-        analysed[text] = index_terms(text)
-        slot = self.turns.add(analysed[text])
-        rejected = turn.admission is Admission.REJECTED
-        self._turn_entries.add(turn.key, turn.agent_id, turn.run_id, rejected)
+        bag = analysed.get(text) or self._bag(text)
+        analysed[text] = bag
+        slot = self._turn_bags.append(*bag)
+        self._turn_entries.add(turn)
         self._turn_slots[turn.key] = slot
         self._turn_words[turn.key] = hash(text)
         session = (turn.agent_id, turn.run_id, turn.session_id)
         self._neighbours.add(session, turn.moment, turn.key, slot)
         self._turn_places[turn.key] = (session, turn.moment)
 
+    def _bag(self, text: str) -> tuple[list[int], list[int]]:
+        return self._vocabulary.bag(Counter(index_terms(text)))
+
     def _remove_record(self, key: int) -> None:
         slot = self._record_slots.pop(key, None)
-        if slot is not None:
-            self.records.remove(slot)
-            self._first_turn[slot] = self._last_turn[slot] = self._own_turn[slot] = -1
+        if slot is None:
+            return
+        for turn in {self._first_turn[slot], self._last_turn[slot]}:
+            self._drawn[turn].remove(slot)
+        self._lexical.remove(slot)
+        self._entries.remove(slot)
+        self._dimensioned.pop(slot, None)
+        self._first_turn[slot] = self._last_turn[slot] = self._own_turn[slot] = -1
 
     def _remove_turn(self, key: int) -> None:
         slot = self._turn_slots.pop(key, None)
         if slot is not None:
             session, moment = self._turn_places.pop(key)
             del self._turn_words[key]
-            self.turns.remove(slot)
+            self._turn_bags.clear(slot)
+            self._turn_entries.remove(slot)
             self._neighbours.remove(session, moment, key, slot)

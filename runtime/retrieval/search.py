@@ -12,7 +12,8 @@ from pydantic import Field
 
 from engrain.runtime.errors import StoreError
 from engrain.runtime.retrieval.analysis import index_terms
-from engrain.runtime.retrieval.fusion import best_slots, reciprocal_rank_fusion
+from engrain.runtime.retrieval.candidates import Candidates
+from engrain.runtime.retrieval.fusion import reciprocal_rank_fusion
 from engrain.runtime.retrieval.scope_index import ScopeFilter, ScopeIndex
 from engrain.runtime.schema import Contract, Hit, MemoryRecord, Status
 from engrain.runtime.storage.protocol import Store, StoredTurn, Vectors
@@ -38,7 +39,9 @@ class SearchSettings(Contract):
     )
     depth: int = Field(default=50, ge=1, description="Candidates a route brings at least.")
     longest_query: int = Field(default=10_000, ge=1, description="Characters that are read of a query.")
-    kept_scopes: int = Field(default=256, ge=1, description="Users whose indexes stay in memory.")
+    kept_documents: int = Field(
+        default=1_000_000, ge=1, description="Records and turns, over all users, whose indexes stay in memory."
+    )
 
 
 class Explained(Contract):
@@ -64,6 +67,7 @@ class Searcher:
         self._embedder = embedder
         self.settings = settings
         self._indexes: OrderedDict[str, ScopeIndex] = OrderedDict()
+        self._sizes: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def search(
@@ -88,18 +92,30 @@ class Searcher:
             self._catch_up(index, user_id)
             found = self._routes(index, terms, vector, scope, top_k)
             rejected = self._rejected(index, terms, scope, top_k) if include_rejected else []
-            words = {key: _matched(index, terms, key) for key, _, _ in found} if explain else {}
-        hits = self._record_hits(user_id, found, words)
+            words = {key: index.matched(terms, slot) for slot, key, _, _ in found} if explain else {}
+            self._drop_others(index, user_id)
+        hits = self._record_hits(user_id, [entry[1:] for entry in found], words)
         hits += self._turn_hits(user_id, rejected)
         return sorted(hits, key=lambda hit: -hit.score)[:top_k]
 
+    def peek(self, user_id: str) -> ScopeIndex:
+        """The index of a user as it is, not caught up. Hold its lock while you read it."""
+        return self._index(user_id)
+
     def _index(self, user_id: str) -> ScopeIndex:
         with self._lock:
-            index = self._indexes.setdefault(user_id, ScopeIndex(self._store.dimension))
+            weight = self.settings.neighbour_weight if self.settings.lexical_weight else 0.0
+            index = self._indexes.setdefault(user_id, ScopeIndex(self._store.dimension, weight))
             self._indexes.move_to_end(user_id)
-            while len(self._indexes) > self.settings.kept_scopes:
-                self._indexes.popitem(last=False)
             return index
+
+    def _drop_others(self, index: ScopeIndex, user_id: str) -> None:
+        """Forget the users searched longest ago until the rest fits; they are indexed again when searched again."""
+        with self._lock:
+            self._sizes[user_id] = len(index)
+            while sum(self._sizes.values()) > self.settings.kept_documents and len(self._indexes) > 1:
+                oldest, _ = self._indexes.popitem(last=False)
+                self._sizes.pop(oldest, None)
 
     def _catch_up(self, index: ScopeIndex, user_id: str) -> None:
         delta = self._store.changes_since(user_id, index.version)
@@ -110,41 +126,46 @@ class Searcher:
 
     def _routes(
         self, index: ScopeIndex, terms: list[str], vector: Vectors | None, scope: ScopeFilter, top_k: int
-    ) -> list[tuple[int, float, Explained]]:
+    ) -> list[tuple[int, int, float, Explained]]:
+        """Slot, key, fused score and reasons of the first `top_k`, best first."""
         allowed = index.allowed_records(scope)
         if not allowed.any():
             return []
         settings = self.settings
-        scores, rankings, weights = {}, {}, {}
+        routes: dict[str, Candidates] = {}
         # A budget of R deserves max(15, 3R, R + 16) candidates a route, so that fusion has something to choose from.
         depth = max(settings.depth, 3 * top_k, top_k + 16)
         if settings.lexical_weight:
-            context = index.context(settings.neighbour_weight) if settings.neighbour_weight else None
-            scores[LEXICAL] = index.records.scores(terms, context)
-            rankings[LEXICAL] = best_slots(scores[LEXICAL], allowed, depth, floor=0.0)
-            weights[LEXICAL] = settings.lexical_weight
+            routes[LEXICAL] = index.lexical(terms, allowed, depth)
         if vector is not None:
-            scores[DENSE] = index.vectors.scores(vector)
-            rankings[DENSE] = best_slots(scores[DENSE], allowed, depth)
-            weights[DENSE] = settings.dense_weight
+            routes[DENSE] = index.dense(vector, allowed, depth)
+        weights = {LEXICAL: settings.lexical_weight, DENSE: settings.dense_weight}
+        rankings = {route: found.slots.tolist() for route, found in routes.items()}
         fused = reciprocal_rank_fusion(rankings, weights, settings.rrf_k)[:top_k]
-        places = {route: {slot: rank for rank, slot in enumerate(slots, 1)} for route, slots in rankings.items()}
+        slots = np.array([slot for slot, _ in fused], np.int32)
+        scores = {LEXICAL: index.lexical_scores(terms, slots).tolist()} if LEXICAL in routes else {}
+        if vector is not None:
+            scores[DENSE] = index.dense_scores(vector, slots).tolist()
+        places = {route: {slot: rank for rank, slot in enumerate(ranking, 1)} for route, ranking in rankings.items()}
         return [
             (
+                slot,
                 index.record_key(slot),
                 score,
                 Explained(
-                    scores={route: float(values[slot]) for route, values in scores.items()},
+                    scores={route: values[place] for route, values in scores.items()},
                     ranks={route: ranks[slot] for route, ranks in places.items() if slot in ranks},
                 ),
             )
-            for slot, score in fused
+            for place, (slot, score) in enumerate(fused)
         ]
 
     def _rejected(self, index: ScopeIndex, terms: list[str], scope: ScopeFilter, top_k: int) -> list[tuple[int, float]]:
-        scores = index.turns.scores(terms)
-        slots = best_slots(scores, index.allowed_rejected(scope), top_k, floor=0.0)
-        return [(index.turn_key(slot), float(scores[slot])) for slot in slots]
+        found = index.rejected(terms, scope, top_k)
+        return [
+            (index.turn_key(slot), score)
+            for slot, score in zip(found.slots.tolist(), found.scores.tolist(), strict=True)
+        ]
 
     def _record_hits(
         self, user_id: str, found: list[tuple[int, float, Explained]], words: Mapping[int, Sequence[str]]
@@ -206,8 +227,3 @@ def turn_as_record(turn: StoredTurn, embedder: str) -> MemoryRecord:
         embedder=embedder,
         metadata=dict(turn.metadata),
     )
-
-
-def _matched(index: ScopeIndex, terms: list[str], key: int) -> tuple[str, ...]:
-    """Query terms that the record itself holds; a hit without any was found through its neighbours or its vector."""
-    return tuple(term for term in dict.fromkeys(terms) if index.holds(key, term))

@@ -91,7 +91,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class IndexedRecord:
-    """The part of a record that indexes need. `turn_keys` are its source turns; `vector` has D entries.
+    """The part of a record that indexes need. `turn_keys` are its source turns.
 
     `replaced` tells of a record that is not active what took its place: the source time of that record (None when it
     is gone), and when it was decided.
@@ -108,7 +108,6 @@ class IndexedRecord:
     purpose: str
     keywords: tuple[str, ...]
     turn_keys: tuple[int, ...]
-    vector: Vectors
     memory_type: MemoryType | None
     time: str
     location: str
@@ -154,9 +153,13 @@ class IndexedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What changed for one user between two versions. `restart`: forget all that was indexed before."""
+    """What changed for one user between two versions. `restart`: forget all that was indexed before.
+
+    `vectors` is N x D, one row a record.
+    """
 
     version: int
+    vectors: Vectors
     restart: bool = False
     records: tuple[IndexedRecord, ...] = ()
     turns: tuple[IndexedTurn, ...] = ()

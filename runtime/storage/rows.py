@@ -134,7 +134,6 @@ def indexed_record(row: Row, source_times: Mapping[str, datetime]) -> IndexedRec
         purpose=row[8],
         keywords=tuple(json.loads(row[9])) if row[9] != "[]" else (),
         turn_keys=turn_keys,
-        vector=np.frombuffer(row[11], dtype="<f4"),
         memory_type=MemoryType(row[12]) if row[12] else None,
         time=row[13],
         location=row[14],
@@ -145,6 +144,11 @@ def indexed_record(row: Row, source_times: Mapping[str, datetime]) -> IndexedRec
         metadata=json.loads(row[19]) if row[19] != "{}" else {},
         replaced=_replaced(row[20], source_times),
     )
+
+
+def stacked_vectors(found: Sequence[Row], dimension: int) -> Vectors:
+    """The vectors in rows of `INDEXED_RECORD`, N x D."""
+    return np.frombuffer(b"".join(row[11] for row in found), dtype="<f4").reshape(len(found), dimension)
 
 
 def replacing_ids(found: Sequence[Row]) -> list[str]:

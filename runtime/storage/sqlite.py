@@ -149,11 +149,12 @@ class SQLiteStore:
             found = connection.execute(rows.INDEXED_RECORD, scope).fetchall()
             times = rows.source_times(connection, user_id, rows.replacing_ids(found))
             records = tuple(rows.indexed_record(row, times) for row in found)
+            vectors = rows.stacked_vectors(found, self._dimension)
             turns = tuple(map(rows.indexed_turn, connection.execute(rows.INDEXED_TURN, scope)))
             if restart:
-                return Delta(current, True, records, turns)
+                return Delta(current, vectors, True, records, turns)
             gone_records, gone_turns = deletion.tombstones(connection, user_id, version)
-        return Delta(current, False, records, turns, gone_records, gone_turns)
+        return Delta(current, vectors, False, records, turns, gone_records, gone_turns)
 
     def delete(self, record_id: str, user_id: str | None = None) -> bool:
         """Delete a record, its vector and log, and source turns that no other record draws on."""

@@ -3,23 +3,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engrain.runtime.retrieval.dense import VectorMatrix
-from engrain.runtime.retrieval.fusion import best_slots, reciprocal_rank_fusion
+from engrain.runtime.retrieval.candidates import best_of
+from engrain.runtime.retrieval.fusion import reciprocal_rank_fusion
 from engrain.runtime.retrieval.neighbours import Neighbours
 
 
-def test_best_slots_are_ordered_allowed_and_above_the_floor() -> None:
-    scores = np.array([0.5, 2.0, 2.0, 0.0, 9.0], dtype=np.float32)
-    allowed = np.array([True, True, True, True, False])
+def test_the_best_are_ordered_and_ties_at_the_edge_are_cut_by_slot() -> None:
+    slots, scores = np.array([4, 1, 2, 9], np.int32), np.array([0.5, 2.0, 2.0, 3.0], np.float32)
 
-    assert best_slots(scores, allowed, 10, floor=0.0) == [1, 2, 0]
-    assert best_slots(scores, allowed, 1) == [1]
-    assert best_slots(scores, allowed, 10) == [1, 2, 0, 3]
-    assert best_slots(scores, np.zeros(5, bool), 3) == []
-
-
-def test_ties_at_the_edge_are_cut_by_slot() -> None:
-    assert best_slots(np.ones(100, dtype=np.float32), np.ones(100, bool), 3) == [0, 1, 2]
+    assert best_of(slots, scores, 10).slots.tolist() == [9, 1, 2, 4]
+    assert best_of(slots, scores, 2).slots.tolist() == [9, 1]
+    assert best_of(np.arange(100, dtype=np.int32)[::-1], np.ones(100, np.float32), 3).slots.tolist() == [0, 1, 2]
+    assert len(best_of(slots[:0], scores[:0], 3)) == 0
 
 
 def test_fusion_by_hand() -> None:
@@ -35,14 +30,6 @@ def test_a_candidate_of_any_one_route_survives() -> None:
     assert {slot for slot, _ in fused} == {1, 2}
 
 
-def test_the_matrix_grows_and_gives_cosines() -> None:
-    matrix = VectorMatrix(3)
-    rows = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
-    assert [matrix.add(row) for row in rows] == list(range(200))
-
-    assert matrix.scores(rows[5]) == pytest.approx(rows @ rows[5], rel=1e-5)
-
-
 def test_neighbours_follow_time_within_a_session_whatever_the_order_of_arrival() -> None:
     neighbours = Neighbours()
     neighbours.add("s", 30.0, 1, 0)
@@ -50,11 +37,13 @@ def test_neighbours_follow_time_within_a_session_whatever_the_order_of_arrival()
     neighbours.add("other", 15.0, 3, 2)
     neighbours.add("s", 20.0, 4, 3)
 
-    previous, following = neighbours.around()
+    previous, following = neighbours.around(np.arange(4, dtype=np.int32))
     assert previous.tolist() == [3, -1, -1, 1]
     assert following.tolist() == [-1, 3, -1, 0]
 
+    assert neighbours.moved() == {0, 1, 2, 3}
     neighbours.remove("s", 20.0, 4, 3)
-    previous, following = neighbours.around()
+    assert neighbours.moved() == {0, 1}
+    previous, following = neighbours.around(np.arange(4, dtype=np.int32))
     assert previous.tolist() == [1, -1, -1, -1]
     assert following.tolist() == [-1, 0, -1, -1]

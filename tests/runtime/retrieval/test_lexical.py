@@ -1,96 +1,113 @@
 from __future__ import annotations
 
 import math
+import random
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from engrain.runtime.retrieval.lexical import Context, LexicalIndex
+from engrain.runtime.retrieval.lexical import LexicalIndex, Vocabulary
 
 
-def index_of(*documents: str) -> LexicalIndex:
-    index = LexicalIndex()
-    for document in documents:
-        index.add(document.split())
-    return index
+class Documents:
+    """An index over texts, and BM25 worked out plainly beside it."""
 
+    def __init__(self, *texts: str) -> None:
+        self.index, self.vocabulary = LexicalIndex(), Vocabulary()
+        self.bags: dict[int, Counter[str]] = {}
+        self.put(range(len(texts)), *texts)
 
-def context_of(turns: LexicalIndex, previous: list[int], following: list[int], weight: float) -> Context:
-    return Context(turns, (np.array(previous, np.int32), np.array(following, np.int32)), weight)
+    def put(self, slots: range | list[int], *texts: str) -> None:
+        bags = [Counter(text.split()) for text in texts]
+        numbered = [self.vocabulary.bag(bag) for bag in bags]
+        self.bags.update(zip(slots, bags, strict=True))
+        self.index.put(
+            np.array(slots, np.int32),
+            np.array([len(terms) for terms, _ in numbered], np.int32),
+            np.array([term for terms, _ in numbered for term in terms], np.int32),
+            np.array([count for _, counts in numbered for count in counts], np.float32),
+        )
+
+    def remove(self, slot: int) -> None:
+        self.index.remove(slot)
+        self.bags.pop(slot, None)
+
+    def scores(self, *terms: str) -> dict[int, float]:
+        average = max(sum(bag.total() for bag in self.bags.values()) / len(self.bags), 1.0)
+        df = {term: sum(term in bag for bag in self.bags.values()) for term in set(terms)}
+        found = {slot: self._plain(bag, df, average) for slot, bag in self.bags.items()}
+        return {slot: score for slot, score in found.items() if score > 0}
+
+    def best(self, *terms: str, depth: int = 10_000, allowed: set[int] | None = None) -> list[tuple[int, float]]:
+        size = max(self.bags, default=-1) + 1
+        mask = np.array([allowed is None or slot in allowed for slot in range(size)], np.bool_)
+        found = self.index.best(self.vocabulary.known(terms), mask, depth)
+        return list(zip(found.slots.tolist(), found.scores.tolist(), strict=True))
+
+    def _plain(self, bag: Counter[str], df: dict[str, int], average: float) -> float:
+        total = 0.0
+        for term, documents in df.items():
+            idf = math.log(1 + (len(self.bags) - documents + 0.5) / (documents + 0.5))
+            tf = bag[term]
+            total += idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * bag.total() / average)) if tf else 0.0
+        return total
 
 
 def test_scores_are_the_formula() -> None:
-    index = index_of("cat dog", "cat cat cat bird", "fish")
-
-    scores = index.scores(["cat", "cat", "unknown"])
-
+    documents = Documents("cat dog", "cat cat cat bird", "fish")
     average, idf = 7 / 3, math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
 
     def weight(tf: int, length: int) -> float:
         return idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length / average))
 
-    assert scores == pytest.approx([weight(1, 2), weight(3, 4), 0.0], rel=1e-5)
+    assert dict(documents.best("cat", "cat", "unknown")) == pytest.approx({0: weight(1, 2), 1: weight(3, 4)}, rel=1e-5)
 
 
 def test_a_removed_document_is_as_if_never_there() -> None:
-    index = index_of("cat dog", "cat", "bird fish")
-    index.remove(1)
-    index.remove(1)
-    fresh = index_of("cat dog", "bird fish")
+    documents = Documents("cat dog", "cat", "bird fish")
+    documents.remove(1)
+    documents.remove(1)
 
-    scores = index.scores(["cat", "bird"])
-
-    assert scores[[0, 2]] == pytest.approx(fresh.scores(["cat", "bird"]))
-    assert scores[1] == 0 and len(index) == 2 and index.slots == 3
-
-
-def test_an_index_grows_after_it_was_searched() -> None:
-    index = index_of("cat")
-    index.scores(["cat"])
-    index.add(["cat", "dog"])
-
-    assert np.count_nonzero(index.scores(["cat"])) == 2
+    assert dict(documents.best("cat", "bird")) == pytest.approx(documents.scores("cat", "bird"), rel=1e-5)
+    assert len(documents.index) == 2
 
 
 def test_an_empty_index_and_a_document_without_terms() -> None:
-    assert LexicalIndex().scores(["cat"]).shape == (0,)
-    assert index_of("", "").scores(["cat"]).tolist() == [0, 0]
+    assert Documents().best("cat") == []
+    assert Documents("", "").best("cat") == []
 
 
-def test_context_at_full_weight_is_bm25_over_the_joined_text() -> None:
-    turns = index_of("a b", "b c", "c d d", "e")
-    records = index_of("a b", "b c", "c d d", "e")
-    joined = index_of("a b b c", "a b b c c d d", "b c c d d e", "c d d e")
-    context = context_of(turns, [-1, 0, 1, 2], [1, 2, 3, -1], 1.0)
+def test_ties_are_by_slot_and_the_forbidden_are_left_out() -> None:
+    documents = Documents(*["cat dog"] * 9)
 
-    for query in (["a"], ["b", "d"], ["e", "c"]):
-        assert records.scores(query, context) == pytest.approx(joined.scores(query), rel=1e-5)
+    assert [slot for slot, _ in documents.best("cat", depth=3)] == [0, 1, 2]
+    assert [slot for slot, _ in documents.best("cat", depth=3, allowed={8, 5})] == [5, 8]
 
 
-def test_context_of_weight_zero_is_none() -> None:
-    records = index_of("a b", "b c")
-    context = context_of(records, [-1, 0], [1, -1], 0.0)
+@pytest.mark.parametrize("first", [0, 50, 5_000], ids=["fresh only", "small", "merged base"])
+def test_additions_replacements_and_removals_in_any_order_equal_the_plain_formula(first: int) -> None:
+    """Words of very unequal frequency, so that both the whole and the shortened way of scoring are taken."""
+    chance = random.Random(5)
+    words = [f"w{number}" for number in range(60)]
 
-    assert records.scores(["a", "c"], context) == pytest.approx(records.scores(["a", "c"]))
+    def text() -> str:
+        return " ".join(words[min(59, int(chance.expovariate(0.15)))] for _ in range(chance.randint(0, 12)))
 
-
-def test_a_record_is_found_by_its_neighbours_words_but_below_its_own() -> None:
-    turns = index_of("where did you adopt the puppy", "in lisbon last week", "nice weather")
-    records = index_of("where did you adopt the puppy", "in lisbon last week", "nice weather")
-    context = context_of(turns, [-1, 0, 1], [1, 2, -1], 0.5)
-
-    scores = records.scores(["puppy"], context)
-
-    assert scores[0] > scores[1] > 0 == scores[2]
-
-
-def test_a_record_in_other_words_is_found_by_the_words_of_its_own_source() -> None:
-    turns = LexicalIndex()
-    for text in (["i", "bought", "a", "vermilion", "kayak"], ["anything", "else"]):
-        turns.add(text)
-    records = LexicalIndex()
-    records.add(["user", "bought", "boat"])
-    nothing = np.array([-1], np.int32)
-    own = Context(turns, (nothing, nothing, np.array([0], np.int32)), 0.5)
-    assert records.scores(["vermilion"], own)[0] > 0
-    assert records.scores(["vermilion"])[0] == 0
+    documents = Documents(*(text() for _ in range(first)))
+    for step in range(400):
+        known = sorted(documents.bags)
+        if known and step % 3 == 0:
+            documents.remove(chance.choice(known))
+        elif known and step % 3 == 1:
+            documents.put([chance.choice(known)], text())
+        else:
+            documents.put([max(known, default=-1) + 1], text())
+    for query in (["w0"], ["w30", "w0", "w1"], ["w2", "w25", "w18", "w3"], ["w59"]):
+        expected = documents.scores(*query)
+        assert dict(documents.best(*query)) == pytest.approx(expected, rel=1e-4)
+        ranked = sorted(expected.values(), reverse=True)[:7]
+        assert [score for _, score in documents.best(*query, depth=7)] == pytest.approx(ranked, rel=1e-4)
+        slots = np.array(sorted(expected)[:50], np.int32)
+        known = documents.vocabulary.known(query)
+        assert documents.index.scores_of(known, slots) == pytest.approx([expected[s] for s in slots.tolist()], rel=1e-4)

@@ -91,7 +91,7 @@ def test_vectors_come_back_bit_for_bit(store: SQLiteStore, make_batch: MakeBatch
 
     delta = store.changes_since("ana", 0)
 
-    assert delta is not None and np.array_equal(delta.records[0].vector, vectors[0])
+    assert delta is not None and np.array_equal(delta.vectors, vectors)
 
 
 def test_another_connection_sees_writes_and_deletes_as_a_delta(
