@@ -187,7 +187,7 @@ class DialogueSource(ABC):
     def _timed(self, dialogue: Dialogue, row: Row) -> Iterator[tuple[Line, datetime]]:
         """Lines with their times: the corpus's own when every line has one, assigned when none has."""
         stated = [line.timestamp is not None for line in dialogue.lines]
-        if any(stated) != all(stated):
+        if any(stated) and not all(stated):
             raise row.fault(f"{sum(stated)} of {len(stated)} turns have a timestamp; give all of them one, or none")
         try:
             if any(stated):
