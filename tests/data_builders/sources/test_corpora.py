@@ -215,7 +215,7 @@ def test_taskmaster_domains(write: Write) -> None:
     assert (first.session.id, second.session.id) == ("taskmaster-2/flights/dlg-1", "taskmaster-2/music/dlg-2")
     assert texts(first) == [("ASSISTANT", Role.ASSISTANT, "Hello?"), ("USER", Role.USER, "A flight.")]
     assert first.metadata["instruction"] == "flight-3"
-    with pytest.raises(InputError, match="needs food-ordering: .*sports: .*found splits flights, music"):
+    with pytest.raises(InputError, match=r"needs food-ordering: .*sports: .*found splits flights, music"):
         Taskmaster2Source(root, splits=DOMAINS)
     assert len(Taskmaster2Source(root, splits=DOMAINS, allow_missing=DOMAINS).missing_splits) == 5
 
