@@ -32,7 +32,12 @@ class MemoraGateData(MemoraReading):
         default=("weekly", "monthly"), description="Splits whose short user turns may not occur among the rows."
     )
     allow_missing: tuple[str, ...] = Field(default=(), description="Guard splits that may be absent from `root`.")
-    rows_per_persona: int = Field(default=50, ge=2, description="Rows of each persona, validation included.")
+    personas: int | None = Field(
+        default=None, ge=1, description="Personas that the split must hold; SLICE-Mem A.1 has ten. Empty: any number."
+    )
+    rows_per_persona: int | None = Field(
+        default=50, ge=2, description="Rows of each persona, validation included; empty takes every row there is."
+    )
     validation_per_persona: int = Field(default=10, ge=1, description="Rows of each persona that validate.")
     sampling: Literal["stratified", "natural"] = Field(
         default="stratified", description="`stratified` fixes the share of positives, `natural` keeps the split's own."
@@ -48,6 +53,10 @@ class MemoraGateData(MemoraReading):
 
     @model_validator(mode="after")
     def _validation_leaves_rows_to_train(self) -> MemoraGateData:
+        if self.rows_per_persona is None:
+            if self.sampling == "stratified":
+                raise ValueError("rows_per_persona is empty: every row has the split's own share; use sampling: natural")
+            return self
         if self.validation_per_persona >= self.rows_per_persona:
             raise ValueError(
                 f"validation_per_persona {self.validation_per_persona} leaves no row to train on; "

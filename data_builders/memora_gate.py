@@ -73,6 +73,7 @@ def memora_gate_corpus(settings: MemoraGateData, *, progress: Progress | None = 
     """
     guards, missing = _guard_texts(settings)
     source = _source(settings, settings.split)
+    _require_personas(source, settings)
     targets = _positive_targets(settings, len(source.personas))
     drawn: dict[str, _PersonDraw] = {}
     for number, (persona, sessions) in enumerate(groupby(source.sessions(), key=lambda labelled: labelled.person)):
@@ -81,6 +82,20 @@ def memora_gate_corpus(settings: MemoraGateData, *, progress: Progress | None = 
             progress(number + 1, len(source.personas))
     examples = _split_examples(drawn, source.info.name, settings)
     return GateCorpus(tuple(examples), _report(source.info.name, examples, drawn, len(guards), missing))
+
+
+def _require_personas(source: MemoraSource, settings: MemoraGateData) -> None:
+    """Every persona that is wanted is there; those of the other splits say which one is not."""
+    if settings.personas is None or len(source.personas) == settings.personas:
+        return
+    folders = [folder for name in settings.guard_splits if (folder := find_split(settings.root, name)) is not None]
+    elsewhere = {path.parent.name for folder in folders for path in folder.glob("*/conversations")}
+    absent = sorted(elsewhere - set(source.personas))
+    named = f"; missing: {', '.join(absent)}" if absent else ""
+    raise InputError(
+        f"{source.folder}: {settings.personas} personas are wanted, but {len(source.personas)} are there "
+        f"({', '.join(source.personas)}){named}; add them, or set personas to what there is"
+    )
 
 
 def memora_test_rows(reading: MemoraReading, split: str = "weekly", max_context: int = 5) -> Iterator[GateExample]:
@@ -125,7 +140,7 @@ def _rows(labelled: LabelledSession) -> Iterator[_Row]:
 
 
 def _positive_targets(settings: MemoraGateData, personas: int) -> list[int]:
-    return spread(round(settings.positive_share * settings.rows_per_persona * personas), personas)
+    return spread(round(settings.positive_share * (settings.rows_per_persona or 0) * personas), personas)
 
 
 def _draw_persona(
@@ -139,11 +154,13 @@ def _draw_persona(
     read = list(sessions)
     rows = [row for labelled in read for row in _rows(labelled)]
     kept = [row for row in rows if row.keep]
-    if settings.sampling == "stratified":
+    if settings.rows_per_persona is None:
+        plan = [("labelled", rows, sum(row.text not in guards for row in rows))]
+    elif settings.sampling == "natural":
+        plan = [("labelled", rows, settings.rows_per_persona)]
+    else:
         rest = [row for row in rows if not row.keep]
         plan = [("positive", kept, positives), ("negative", rest, settings.rows_per_persona - positives)]
-    else:
-        plan = [("labelled", rows, settings.rows_per_persona)]
     rng = random.Random(f"{settings.seed}/rows/{persona}")
     draws = [_draw_exactly(pool, count, kind, persona, guards, rng) for kind, pool, count in plan]
     taken = sorted((row for part in draws for row in part.rows), key=_place)
@@ -201,12 +218,12 @@ def _split_examples(drawn: Mapping[str, _PersonDraw], corpus: str, settings: Mem
 
 def _validation_quotas(drawn: Mapping[str, _PersonDraw], settings: MemoraGateData) -> dict[_Stratum, int]:
     """Validation rows by persona and label, in the proportion of the rows that were drawn."""
-    share = settings.validation_per_persona / settings.rows_per_persona
+    shares = [settings.validation_per_persona / len(person.rows) for person in drawn.values()]
     positives = [sum(row.keep for row in person.rows) for person in drawn.values()]
     if settings.sampling == "stratified":
-        wanted = spread(round(share * sum(positives)), len(drawn))
+        wanted = spread(round(shares[0] * sum(positives)), len(drawn))
     else:
-        wanted = [round(share * count) for count in positives]
+        wanted = [round(share * count) for share, count in zip(shares, positives, strict=True)]
     quotas: dict[_Stratum, int] = {}
     for persona, count in zip(drawn, wanted, strict=True):
         quotas[persona, True] = count

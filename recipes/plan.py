@@ -78,6 +78,8 @@ def _gate_steps(recipe: GateRecipe) -> dict[str, object]:
 
 def _gate_rows(recipe: GateRecipe) -> int | None:
     if isinstance(recipe.data, MemoraData):
+        if recipe.data.rows_per_persona is None:
+            return None
         return (recipe.data.rows_per_persona - recipe.data.validation_per_persona) * MEMORA_PERSONAS
     if isinstance(recipe.data, ShippedData):
         corpus = shipped_gate_corpus(load_shipped(), recipe.data)
