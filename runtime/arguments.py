@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from engrain.runtime.errors import InputError
+from engrain.runtime.ingest import check_identifier
 
 DEFAULT_TOP_K = 10
+_LARGEST = 2**31 - 1
+_DEEPEST = 64
 
 
 def check_query(query: object) -> str:
@@ -25,19 +28,61 @@ def check_budget(top_k: int | None, limit: int | None) -> int:
     budget = top_k if top_k is not None else limit if limit is not None else DEFAULT_TOP_K
     if not isinstance(budget, int) or isinstance(budget, bool) or budget < 1:
         raise InputError(f"top_k is {budget!r}; it must be a whole number of at least 1")
-    return budget
+    return min(budget, _LARGEST)
 
 
-def check_page(limit: int | None, offset: int) -> None:
-    """Raises `InputError` for a limit below 1 or an offset below 0."""
-    if (limit is not None and limit < 1) or offset < 0:
-        raise InputError(f"limit {limit} and offset {offset}: the first must be at least 1, the second at least 0")
+def check_page(limit: int | None, offset: int) -> tuple[int | None, int]:
+    """Limit and offset that a database takes: what is larger than any store is as good as no limit.
+
+    Raises `InputError` for a limit below 1, an offset below 0, or anything that is no whole number.
+    """
+    for name, value, least in (("limit", 1 if limit is None else limit, 1), ("offset", offset, 0)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise InputError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+    return None if limit is None else min(limit, _LARGEST), min(offset, _LARGEST)
+
+
+def check_identifiers(**named: str | None) -> None:
+    """Raises `InputError` for an id that is empty, no text or not valid Unicode; None is for those left out."""
+    for name, value in named.items():
+        if value is not None or name == "record_id":
+            check_identifier(name, value)
 
 
 def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A copy of what JSON can hold. Raises `InputError` for anything else, NaN among it."""
+    """A copy of what JSON can hold. Raises `InputError` for anything else: NaN, other keys than texts, broken Unicode,
+    or more than 64 levels.
+    """
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, Mapping):
+        raise InputError(f"metadata is {type(metadata).__name__}; give a mapping of names to values")
+    _check_names(metadata)
     try:
-        copied = json.loads(json.dumps(dict(metadata or {}), allow_nan=False))
-    except (TypeError, ValueError) as error:
+        text = json.dumps(dict(metadata), allow_nan=False, ensure_ascii=False)
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"metadata holds a lone surrogate (U+{ord(error.object[error.start]):04X}); remove it"
+        ) from None
+    except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"metadata cannot be written as JSON: {error}") from None
-    return dict(copied)
+    return dict(json.loads(text))
+
+
+def _check_names(metadata: Mapping[Any, Any]) -> None:
+    level: list[Any] = [metadata]
+    for _ in range(_DEEPEST):
+        names = [name for value in level if isinstance(value, Mapping) for name in value]
+        wrong = next((name for name in names if not isinstance(name, str)), None)
+        if wrong is not None:
+            raise InputError(f"metadata: the name {wrong!r} is {type(wrong).__name__}, not a text")
+        level = [
+            member
+            for value in level
+            if isinstance(value, Mapping | list | tuple)
+            for member in (value.values() if isinstance(value, Mapping) else value)
+        ]
+        if not level:
+            return
+    raise InputError(f"metadata is nested deeper than {_DEEPEST} levels")

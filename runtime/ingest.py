@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,7 +23,7 @@ def make_scope(user_id: str, agent_id: str | None = None, run_id: str | None = N
     named = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
     for name, value in named.items():
         if value is not None or name == "user_id":
-            _check_identifier(name, value)
+            check_identifier(name, value)
     return Scope(user_id=user_id, agent_id=agent_id, run_id=run_id)
 
 
@@ -40,11 +40,16 @@ def read_messages(
     Raises `InputError` naming the message (counted from 1) for an unknown role or key, an empty text, a time without
     a zone, text that is not valid Unicode, a session that contradicts the turn's own, or an id given twice.
     """
-    items = [messages] if isinstance(messages, str | Mapping | Turn) else list(messages)
+    if isinstance(messages, str | Mapping | Turn):
+        items: list[object] = [messages]
+    elif isinstance(messages, Iterable) and not isinstance(messages, bytes):
+        items = list(messages)
+    else:
+        raise InputError(f"{type(messages).__name__} is no message; give a text, a message or a list of them")
     if not items:
         raise InputError("there are no messages to add; give a text, a message or a list of them")
     if session_id is not None:
-        _check_identifier("session_id", session_id)
+        check_identifier("session_id", session_id)
     following = read_moment(timestamp, "timestamp") if timestamp is not None else datetime.now(UTC)
     turns: list[Turn] = []
     for number, item in enumerate(items, start=1):
@@ -59,7 +64,7 @@ def read_moment(value: datetime | str, place: str) -> datetime:
     """An aware moment. Raises `InputError` for anything else, naming the place."""
     if isinstance(value, str):
         try:
-            return parse_timestamp(value, None)
+            return _within_calendar(parse_timestamp(value, None), place)
         except InputError as error:
             raise InputError(f"{place}: {error}") from None
     if not isinstance(value, datetime):
@@ -68,7 +73,14 @@ def read_moment(value: datetime | str, place: str) -> datetime:
         raise InputError(
             f"{place}: {value.isoformat()} has no time zone; add one, as in datetime(..., tzinfo=timezone.utc)"
         )
-    return value
+    return _within_calendar(value, place)
+
+
+def _within_calendar(moment: datetime, place: str) -> datetime:
+    """Raises `InputError` for the first and last year, from which a step or a change of zone leaves the calendar."""
+    if not datetime.min.year < moment.year < datetime.max.year:
+        raise InputError(f"{place}: {moment.isoformat()} is too close to the end of the calendar; use years 2 to 9998")
+    return moment
 
 
 def check_text(text: object, place: str) -> str:
@@ -81,6 +93,14 @@ def check_text(text: object, place: str) -> str:
     if not text.strip():
         raise InputError(f"{place}: the text is empty; leave the message out")
     return _storable(text, place)
+
+
+def check_identifier(name: str, value: object) -> None:
+    """Raises `InputError`, naming the argument, for an id that is empty, no text or not valid Unicode."""
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{name} must be a text that is not empty; it is {value!r}")
+    if _storable(value, name) != value:
+        raise InputError(f"{name} holds surrogates; write its characters whole")
 
 
 def _read(item: object, place: str, scope: Scope, session_id: str | None, moment: datetime) -> Turn:
@@ -112,7 +132,8 @@ def _own_turn(turn: Turn, place: str, session_id: str | None) -> Turn:
     if session_id is not None and turn.session_id != session_id:
         raise InputError(f"{place}: the turn is of session '{turn.session_id}', not '{session_id}'")
     for name, value in (("id", turn.id), ("session_id", turn.session_id)):
-        _check_identifier(f"{place}: {name}", value)
+        check_identifier(f"{place}: {name}", value)
+    _within_calendar(turn.timestamp, place)
     return turn.model_copy(update={"text": check_text(turn.text, place), "speaker": _storable(turn.speaker, place)})
 
 
@@ -139,7 +160,7 @@ def _content(content: object, place: str) -> object:
 
 def _identity(given: object, place: str, scope: Scope, session: str, moment: datetime, role: Role, text: str) -> str:
     if given is not None:
-        _check_identifier(f"{place}: id", given)
+        check_identifier(f"{place}: id", given)
         return str(given)
     owner = (scope.user_id, scope.agent_id or "", scope.run_id or "")
     when = moment.astimezone(UTC).isoformat(timespec="microseconds")
@@ -157,13 +178,6 @@ def _check_ids(turns: Sequence[Turn]) -> None:
         earlier = seen.setdefault(turn.id, turn)
         if earlier.text != turn.text:
             raise InputError(f"message {number}: the id '{turn.id}' was given to another message before it")
-
-
-def _check_identifier(name: str, value: object) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise InputError(f"{name} must be a text that is not empty; it is {value!r}")
-    if _storable(value, name) != value:
-        raise InputError(f"{name} holds surrogates; write its characters whole")
 
 
 def _storable(text: str, place: str) -> str:

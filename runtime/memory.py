@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from engrain.runtime.admission import admit, known_conflicts
-from engrain.runtime.arguments import check_budget, check_metadata, check_page, check_query
+from engrain.runtime.arguments import check_budget, check_identifiers, check_metadata, check_page, check_query
 from engrain.runtime.consolidation.duplicates import find_duplicates
-from engrain.runtime.ingest import Messages, make_scope, read_messages
+from engrain.runtime.filters import parse_filter
+from engrain.runtime.history import Event, as_they_stood, record_history
+from engrain.runtime.ingest import Messages, check_text, make_scope, read_messages, read_moment
 from engrain.runtime.opening import open_embedder, open_extractor, open_gate
 from engrain.runtime.records import Drafter
 from engrain.runtime.results import AddResult, SearchResult
@@ -89,12 +91,14 @@ class Memory:
         timestamp: datetime | str | None = None,
         metadata: Mapping[str, Any] | None = None,
         gate: bool = True,
+        infer: bool = True,
     ) -> AddResult:
         """Store messages and make records of those worth keeping, in one transaction.
 
         `messages`: a text, a mapping (`role`, `content`, and optionally `name`, `timestamp`, `id`), a `Turn`, or a
         list of these; see `read_messages` for times, sessions and identity. `gate=False` takes every remembered turn
-        of this add. Every turn is stored, admitted or not; one that is stored already changes nothing.
+        of this add; `infer=False` does, and keeps the turns as given, without the extractor. Every turn is stored,
+        admitted or not; one that is stored already changes nothing.
 
         Raises `InputError` for bad messages and `ModelServiceError` when an extractor's service fails; nothing is
         written then, and adding the same messages again is safe.
@@ -110,8 +114,9 @@ class Memory:
         if not new_ids:
             return AddResult(duplicates=repeated)
         roles = self.settings.remember_roles
-        judged = admit(self.store, scope, list(unique.values()), new_ids, self._gate if gate else None, roles)
-        drafts = Drafter(self.store, scope, self._extractor, roles, extra).draft(judged)
+        judging, extracting = self._gate if gate and infer else None, self._extractor if infer else None
+        judged = admit(self.store, scope, list(unique.values()), new_ids, judging, roles)
+        drafts = Drafter(self.store, scope, extracting, roles, extra).draft(judged)
         vectors = embed(self._embedder, [dense_text(record) for record in drafts.records])
         counters = {"fell_back": drafts.fell_back, "failed": len(drafts.failures), "duplicates": repeated}
         batch = Batch(scope, tuple(judged), tuple(drafts.records), vectors, tuple(drafts.failures), counters)
@@ -139,32 +144,40 @@ class Memory:
         limit: int | None = None,
         agent_id: str | None = None,
         run_id: str | None = None,
+        session_id: str | None = None,
+        filters: Mapping[str, Any] | None = None,
+        as_of: datetime | str | None = None,
+        as_of_ingest: datetime | str | None = None,
         include_rejected: bool = False,
         explain: bool = False,
     ) -> SearchResult:
         """The best active records of a user for a question, at most `top_k` (10; `limit` is another name for it).
 
-        `agent_id` and `run_id` narrow the search. `include_rejected` also looks, by words only, at turns that the
-        gate rejected; such hits say so in `why`. `explain` adds the matched terms to `why`.
+        `agent_id`, `run_id`, `session_id` and `filters` (see `engrain.runtime.filters`) narrow the search before
+        anything is ranked. `as_of` answers from what had been said by then, as the memory stood then; `as_of_ingest`
+        from what had been written by then. What was deleted since is gone from both. `include_rejected` also looks, by
+        words only, at turns that the gate rejected; such hits say so in `why`. `explain` adds the matched terms to it.
 
-        Raises `InputError` for an empty query or a `top_k` below 1.
+        Raises `InputError` for an empty query, a `top_k` below 1, or a filter that is malformed or names an unknown
+        field.
         """
         readable = check_query(query)
         make_scope(user_id, agent_id, run_id)
         budget = check_budget(top_k, limit)
+        moments = [
+            None if given is None else read_moment(given, name)
+            for name, given in (("as_of", as_of), ("as_of_ingest", as_of_ingest))
+        ]
+        narrowed = ScopeFilter(agent_id, run_id, session_id, parse_filter(filters), *moments)
         hits = self.searcher.search(
-            readable,
-            user_id,
-            ScopeFilter(agent_id, run_id),
-            budget,
-            include_rejected=include_rejected,
-            explain=explain,
+            readable, user_id, narrowed, budget, include_rejected=include_rejected, explain=explain
         )
         cut = max(0, len(readable) - self.settings.search.longest_query)
-        return SearchResult(results=tuple(hits), query_characters_cut=cut)
+        return SearchResult(results=tuple(as_they_stood(self.store, hits, narrowed)), query_characters_cut=cut)
 
     def get(self, record_id: str, *, user_id: str | None = None) -> MemoryRecord | None:
         """One record, whatever its status; None when there is none, or it is not this user's."""
+        check_identifiers(record_id=record_id, user_id=user_id)
         return self.store.record(record_id, user_id)
 
     def list(
@@ -179,7 +192,7 @@ class Memory:
     ) -> Records:
         """Records of a user in order of arrival, active ones unless `statuses` says otherwise."""
         make_scope(user_id, agent_id, run_id)
-        check_page(limit, offset)
+        limit, offset = check_page(limit, offset)
         return self.store.records(
             user_id, agent_id=agent_id, run_id=run_id, statuses=statuses, limit=limit, offset=offset
         )
@@ -198,7 +211,7 @@ class Memory:
     ) -> Turns:
         """Every turn that was added, by time: admitted, rejected and context alike."""
         make_scope(user_id, agent_id, run_id)
-        check_page(limit, offset)
+        limit, offset = check_page(limit, offset)
         return self.store.turns(
             user_id,
             agent_id=agent_id,
@@ -215,8 +228,36 @@ class Memory:
         found = self.store.known_turns(record.scope, record.source_turn_ids)
         return [found[turn_id] for turn_id in record.source_turn_ids if turn_id in found]
 
+    def update(
+        self, record_id: str, text: str, *, user_id: str | None = None, timestamp: datetime | str | None = None
+    ) -> MemoryRecord | None:
+        """Give a record another text; owner, metadata, times and sources stay. None when there is no such record.
+
+        `timestamp` is when it was changed; now when left out. What the text was is kept, see `history`.
+        """
+        check_identifiers(record_id=record_id, user_id=user_id)
+        content = check_text(text, "text")
+        at = datetime.now(UTC) if timestamp is None else read_moment(timestamp, "timestamp")
+        record = self.store.record(record_id, user_id)
+        if record is None:
+            return None
+        changed = record.model_copy(update={"content": content})
+        [vector] = embed(self._embedder, [dense_text(changed)])
+        self.store.update(record_id, content, vector, at, record.scope.user_id)
+        return self.store.record(record_id, record.scope.user_id)
+
+    def history(self, record_id: str, *, user_id: str | None = None) -> tuple[Event, ...]:
+        """What happened to a record, oldest first: added, updates of its text, changes of its status.
+
+        Empty when there is no such record; deleting a record deletes its history.
+        """
+        check_identifiers(record_id=record_id, user_id=user_id)
+        record = self.store.record(record_id, user_id)
+        return () if record is None else record_history(self.store, record)
+
     def delete(self, record_id: str, *, user_id: str | None = None) -> bool:
         """Delete a record for good, with source turns that no other record draws on; False when there is none."""
+        check_identifiers(record_id=record_id, user_id=user_id)
         return self.store.delete(record_id, user_id)
 
     def delete_all(self, *, user_id: str, agent_id: str | None = None, run_id: str | None = None) -> int:

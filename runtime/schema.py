@@ -268,6 +268,31 @@ class Hit(Contract):
     route_scores: dict[str, float]
     why: str = ""
 
+    @property
+    def id(self) -> str:
+        """The record's id."""
+        return self.record.id
+
+    @property
+    def memory(self) -> str:
+        """The record's text."""
+        return self.record.content
+
+    @property
+    def created_at(self) -> datetime:
+        """When it was said."""
+        return self.record.source_time
+
+    @property
+    def updated_at(self) -> datetime | None:
+        """When its text was last updated."""
+        return self.record.updated_at
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the caller gave along with it."""
+        return self.record.metadata
+
 
 class Relation(StrEnum):
     """What consolidation decided between two records (SLICE-Mem A.4; merge from DimMem section 3.4)."""

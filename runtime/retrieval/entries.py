@@ -37,6 +37,11 @@ class ScopeFilter:
     as_of_ingest: datetime | None = None
 
     @property
+    def is_present(self) -> bool:
+        """Whether the memory is asked as it stands now."""
+        return self.as_of is None and self.as_of_ingest is None
+
+    @property
     def is_open(self) -> bool:
         """Whether everything of the user passes."""
         return self == _OPEN
@@ -96,7 +101,7 @@ class RecordEntries:
     def passing(self, scope: ScopeFilter, statuses: Collection[Status]) -> MaskArray:
         """Slots that may be found and that the filter lets through. Not to be written to."""
         wanted = frozenset(statuses)
-        if scope.as_of is None and scope.as_of_ingest is None:
+        if scope.is_present:
             mask = self._masks.get(wanted)
             if mask is None:
                 mask = self._masks[wanted] = self._of_status(wanted)

@@ -94,7 +94,7 @@ class Searcher:
             rejected = self._rejected(index, terms, scope, top_k) if include_rejected else []
             words = {key: index.matched(terms, slot) for slot, key, _, _ in found} if explain else {}
             self._drop_others(index, user_id)
-        hits = self._record_hits(user_id, [entry[1:] for entry in found], words)
+        hits = self._record_hits(user_id, [entry[1:] for entry in found], words, scope.is_present)
         hits += self._turn_hits(user_id, rejected)
         return sorted(hits, key=lambda hit: -hit.score)[:top_k]
 
@@ -168,7 +168,11 @@ class Searcher:
         ]
 
     def _record_hits(
-        self, user_id: str, found: list[tuple[int, float, Explained]], words: Mapping[int, Sequence[str]]
+        self,
+        user_id: str,
+        found: list[tuple[int, float, Explained]],
+        words: Mapping[int, Sequence[str]],
+        present: bool,
     ) -> list[Hit]:
         records = self._store.records_by_key(user_id, [key for key, _, _ in found])
         return [
@@ -179,7 +183,7 @@ class Searcher:
                 why=explained.why(words.get(key, ())),
             )
             for key, score, explained in found
-            if key in records and records[key].status is Status.ACTIVE
+            if key in records and (not present or records[key].status is Status.ACTIVE)
         ]
 
     def _turn_hits(self, user_id: str, rejected: list[tuple[int, float]]) -> list[Hit]:
