@@ -19,8 +19,8 @@ from pydantic import Field
 
 from engrain.data_builders.config import ShippedSplit
 from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo
+from engrain.data_builders.sources.json_files import read_rows
 from engrain.data_builders.sources.jsonl import DEFAULT_ROLES, JsonlSource
-from engrain.data_builders.sources.rows import read_rows
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import (
     AwareDatetime,

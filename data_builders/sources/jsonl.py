@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo, TurnLabel, role_of
-from engrain.data_builders.sources.rows import read_rows
+from engrain.data_builders.sources.json_files import read_rows
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import (
     AuxiliaryType,

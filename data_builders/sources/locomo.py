@@ -97,7 +97,10 @@ class LocomoSource:
         stamp = conversation.get(f"session_{number}_date_time")
         if not isinstance(stamp, str):
             raise InputError(f"{place}: expected session_{number}_date_time beside it, found none")
-        started_at = parse_timestamp(stamp, self._zone)
+        try:
+            started_at = parse_timestamp(stamp, self._zone)
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from None
         given = conversation[f"session_{number}"]
         moments = session_moments(started_at, len(given))
         session_id = f"{name}/session_{number}"
@@ -115,13 +118,17 @@ class LocomoSource:
         return LabelledSession(Session(id=session_id, started_at=started_at, turns=turns), name)
 
     def _question(self, name: str, number: int, given: dict[str, Any], known: set[str]) -> LocomoQuestion:
+        place = f"{self.path}, {name}, question {number}"
         category = given.get("category")
-        if category not in CATEGORIES or "question" not in given:
+        if not isinstance(category, int) or category not in CATEGORIES or not isinstance(given.get("question"), str):
             raise InputError(
-                f"{self.path}, {name}, question {number}: expected `question` and a `category` of 1 to 5, "
+                f"{place}: expected `question` and a `category` of 1 to 5, "
                 f"found {', '.join(sorted(given))} and category {category!r}"
             )
-        entries = [str(entry) for entry in given.get("evidence") or ()]
+        evidence = given.get("evidence") or []
+        if not isinstance(evidence, list):
+            raise InputError(f"{place}: expected `evidence` to be a list of turn ids, found {evidence!r:.60}")
+        entries = [str(entry) for entry in evidence]
         usable, unusable = _evidence(entries, name, known)
         return LocomoQuestion(
             id=f"{name}/q{number:03d}",
@@ -184,11 +191,23 @@ def _read(path: Path) -> list[dict[str, Any]]:
     if not isinstance(data, list):
         raise InputError(f"{path}: expected LoCoMo's list of conversations, found {type(data).__name__}")
     for number, sample in enumerate(data, start=1):
-        _require_keys(sample, _KEYS, f"{path}, item {number}")
-        for session in _session_numbers(sample["conversation"]):
-            for turn in sample["conversation"][f"session_{session}"]:
-                _require_keys(turn, _TURN_KEYS, f"{path}, {sample['sample_id']}, session_{session}")
+        _check_sample(sample, path, number)
     return data
+
+
+def _check_sample(sample: Any, path: Path, number: int) -> None:
+    item = f"{path}, item {number}"
+    _require_keys(sample, _KEYS, item)
+    _require_kinds(sample, {"sample_id": str, "conversation": dict, "qa": list}, item)
+    place = f"{path}, {sample['sample_id']}"
+    for question in sample["qa"]:
+        _require_keys(question, (), f"{place}, qa")
+    for number in _session_numbers(sample["conversation"]):
+        session = f"session_{number}"
+        _require_kinds(sample["conversation"], {session: list}, place)
+        for turn in sample["conversation"][session]:
+            _require_keys(turn, _TURN_KEYS, f"{place}, {session}")
+            _require_kinds(turn, {"dia_id": str, "speaker": str, "text": str}, f"{place}, {session}")
 
 
 def _require_keys(value: Any, keys: tuple[str, ...], place: str) -> None:
@@ -196,6 +215,14 @@ def _require_keys(value: Any, keys: tuple[str, ...], place: str) -> None:
         return
     found = ", ".join(sorted(value)) if isinstance(value, dict) else type(value).__name__
     raise InputError(f"{place}: not LoCoMo's layout; expected an object with {', '.join(keys)}; found {found}")
+
+
+def _require_kinds(value: dict[str, Any], kinds: dict[str, type], place: str) -> None:
+    for key, kind in kinds.items():
+        if not isinstance(value[key], kind):
+            raise InputError(
+                f"{place}: not LoCoMo's layout; expected `{key}` to be a {kind.__name__}, found {value[key]!r:.60}"
+            )
 
 
 def _choose(samples: list[dict[str, Any]], wanted: tuple[str, ...] | None, path: Path) -> list[dict[str, Any]]:

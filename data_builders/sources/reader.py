@@ -16,36 +16,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo, role_of
-from engrain.data_builders.sources.hub import Hub, hub_rows
-from engrain.data_builders.sources.rows import Row, json_rows
+from engrain.data_builders.sources.hub import hub_rows
+from engrain.data_builders.sources.json_files import json_rows
+from engrain.data_builders.sources.rows import Row
+from engrain.data_builders.sources.splits import Corpus, choose_files
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import Role, Session, Turn
 from engrain.runtime.timestamps import parse_timestamp, session_moments
 
+__all__ = ["START", "Corpus", "Dialogue", "DialogueSource", "Line"]
+
 START = datetime(2020, 1, 1, 9, 0, tzinfo=UTC)
 """When a person's first session starts in a corpus without dates."""
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """What a corpus is and where its files lie.
-
-    `files` maps a split to glob patterns below the root; the first pattern that finds anything is used. `defaults` are
-    the splits that are read when none is named: the first alternative of which any part is there.
-    """
-
-    name: str
-    licence: str
-    citation: str
-    home: str
-    roles: Mapping[str, Role]
-    files: Mapping[str, tuple[str, ...]]
-    defaults: tuple[tuple[str, ...], ...] = ()
-    hub: Hub | None = None
-    dates: Literal["assigned", "either"] = "assigned"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +94,7 @@ class DialogueSource(ABC):
             time_zone=str(start.tzinfo),
             dates=self.corpus.dates,
         )
-        self.files, self.missing_splits = _choose_files(self.corpus, root, splits, tuple(allow_missing))
+        self.files, self.missing_splits = choose_files(self.corpus, root, splits, tuple(allow_missing))
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -204,60 +189,3 @@ def _moment(stamp: Any, zone: tzinfo | None) -> datetime:
     if isinstance(stamp, int | float) and not isinstance(stamp, bool):
         return datetime.fromtimestamp(stamp, UTC)
     return parse_timestamp(str(stamp), zone)
-
-
-def _choose_files(
-    corpus: Corpus, root: Path | None, splits: Sequence[str] | None, allow_missing: tuple[str, ...]
-) -> tuple[dict[str, list[Path]], tuple[str, ...]]:
-    """Files of each split that is read, and the splits that were allowed to be missing."""
-    unknown = [split for split in (*(splits or ()), *allow_missing) if split not in corpus.files]
-    if unknown:
-        raise InputError(f"{corpus.name} has no split {', '.join(unknown)}; it has {', '.join(corpus.files)}")
-    if root is None:
-        return _hub_splits(corpus, splits), ()
-    if root.is_file():
-        return {(splits or ("file",))[0]: [root]}, ()
-    if not root.is_dir():
-        raise InputError(f"{root} is no folder; give the folder of {corpus.name} (to be had from {corpus.home})")
-    found = {split: paths for split in corpus.files if (paths := _find(root, corpus.files[split]))}
-    wanted = tuple(splits) if splits else _default_splits(corpus, found)
-    missing = tuple(split for split in wanted if split not in found)
-    refused = [split for split in missing if split not in allow_missing]
-    if refused or not found or not set(wanted) & set(found):
-        raise InputError(_missing_files(corpus, root, refused or list(wanted), found))
-    return {split: found[split] for split in wanted if split in found}, missing
-
-
-def _default_splits(corpus: Corpus, found: Mapping[str, list[Path]]) -> tuple[str, ...]:
-    for alternative in corpus.defaults:
-        if present := tuple(split for split in alternative if split in found):
-            return present
-    return tuple(found) or tuple(corpus.files)
-
-
-def _find(root: Path, patterns: tuple[str, ...]) -> list[Path]:
-    return next((paths for pattern in patterns if (paths := sorted(root.glob(pattern)))), [])
-
-
-def _hub_splits(corpus: Corpus, splits: Sequence[str] | None) -> dict[str, list[Path]]:
-    if corpus.hub is None:
-        raise InputError(
-            f"{corpus.name} is on no hub in its authors' layout; download it from {corpus.home} and give its folder"
-        )
-    wanted = tuple(splits) if splits else tuple(corpus.hub.splits)
-    if missing := [split for split in wanted if split not in corpus.hub.splits]:
-        raise InputError(
-            f"{corpus.hub.name} has no split {', '.join(missing)}; it has {', '.join(corpus.hub.splits)}, "
-            f"and the rest is to be had from {corpus.home}"
-        )
-    return {split: [] for split in wanted}
-
-
-def _missing_files(corpus: Corpus, root: Path, missing: list[str], found: Mapping[str, list[Path]]) -> str:
-    expected = "; ".join(f"{split}: {' or '.join(corpus.files[split])}" for split in missing)
-    here = sorted(path.name for path in root.iterdir())
-    there = f"splits {', '.join(found)}" if found else f"{', '.join(here[:8])}{', …' if len(here) > 8 else ''}"
-    return (
-        f"{root}: {corpus.name} needs {expected}; found {there or 'an empty folder'}; "
-        f"add the files (from {corpus.home}), or name the split in allow_missing"
-    )

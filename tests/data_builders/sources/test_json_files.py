@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from engrain.data_builders.sources import rows
-from engrain.data_builders.sources.rows import json_rows, parse_json, read_rows
+from engrain.data_builders.sources import json_files
+from engrain.data_builders.sources.json_files import json_rows, read_rows
+from engrain.data_builders.sources.rows import parse_json
 from engrain.runtime.errors import InputError
 
 GOOD = b'{"a": 1}'
@@ -108,8 +109,8 @@ def test_missing_and_empty_files(tmp_path: Path) -> None:
 
 
 def test_rows_longer_than_the_limit_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "MAX_ROW", 2**20)
-    monkeypatch.setattr(rows, "_CHUNK", 2**16)
+    monkeypatch.setattr(json_files, "MAX_ROW", 2**20)
+    monkeypatch.setattr(json_files, "_CHUNK", 2**16)
     long = b'{"a": "' + b"x" * 2**22 + b'"}'
     with pytest.raises(InputError, match=r"line 2: the line is longer than 1 MiB.*the 1 row before it is good"):
         values(written(tmp_path, GOOD + b"\n" + long + b"\n"))
@@ -135,7 +136,7 @@ def test_items_that_cross_the_window_are_whole(tmp_path: Path, monkeypatch: pyte
     items = [{"n": n, "t": "é😀" * (n % 37)} for n in range(300)] + [12345678901234567890, "text", None]
     path = written(tmp_path, json.dumps(items, ensure_ascii=False, indent=1).encode(), "rows.json")
     for chunk in (1, 7, 64):
-        monkeypatch.setattr(rows, "_CHUNK", chunk)
+        monkeypatch.setattr(json_files, "_CHUNK", chunk)
         assert values(path) == items
         places = [row.place for row in json_rows(path)]
         assert places[0].endswith("line 2") and places[1].endswith("line 6")
