@@ -121,7 +121,8 @@ class Memory:
         counters = {"fell_back": drafts.fell_back, "failed": len(drafts.failures), "duplicates": repeated}
         batch = Batch(scope, tuple(judged), tuple(drafts.records), vectors, tuple(drafts.failures), counters)
         written = self.store.write(batch)
-        kinds = Counter(new.admission for new in judged if new.turn.id in written.turn_ids)
+        stored_now = set(written.turn_ids)
+        kinds = Counter(new.admission for new in judged if new.turn.id in stored_now)
         return AddResult(
             turns=len(written.turn_ids),
             duplicates=repeated + len(written.duplicate_turn_ids),

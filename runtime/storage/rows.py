@@ -23,13 +23,15 @@ from engrain.runtime.storage.protocol import (
 
 Row = Sequence[Any]
 
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+
 TURN_COLUMNS = (
     "key, user_id, agent_id, run_id, id, session_id, role, speaker, text, timestamp, admission, gate_probability, "
     "metadata"
 )
 INSERT_TURN = """
-INSERT OR IGNORE INTO turns (version, user_id, agent_id, run_id, id, session_id, role, speaker, text, timestamp,
-    moment, admission, gate_probability, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO turns (key, version, user_id, agent_id, run_id, id, session_id, role, speaker, text, timestamp,
+    moment, admission, gate_probability, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 RECORD_COLUMNS = (
     "key, id, user_id, agent_id, run_id, content, memory_type, time, location, reason, purpose, keywords, "
@@ -37,9 +39,9 @@ RECORD_COLUMNS = (
     "embedder, metadata, updated_at"
 )
 INSERT_RECORD = """
-INSERT INTO records (version, id, user_id, agent_id, run_id, content, memory_type, time, location, reason, purpose,
+INSERT INTO records (key, version, id, user_id, agent_id, run_id, content, memory_type, time, location, reason, purpose,
     keywords, event_start, event_end, source_time, source_speaker, ingest_time, status, superseded_spans, links,
-    extractor, embedder, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    extractor, embedder, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 INDEXED_RECORD = """
 SELECT r.key, r.id, r.agent_id, r.run_id, r.status, r.source_speaker, r.content, r.reason, r.purpose, r.keywords,
@@ -58,7 +60,7 @@ WHERE user_id = ? AND version > ? ORDER BY key
 
 def as_json(value: object) -> str:
     """Compact JSON, ASCII only."""
-    return json.dumps(value, separators=(",", ":"))
+    return _ENCODE(value)
 
 
 def turn_values(scope: Scope, version: int, new: NewTurn) -> Row:
@@ -67,7 +69,7 @@ def turn_values(scope: Scope, version: int, new: NewTurn) -> Row:
     return (
         version, scope.user_id, scope.agent_id, scope.run_id, turn.id, turn.session_id, turn.role.value, turn.speaker,
         turn.text, turn.timestamp.isoformat(), turn.timestamp.timestamp(), new.admission.value, new.gate_probability,
-        as_json(dict(new.metadata)),
+        as_json(dict(new.metadata)) if new.metadata else "{}",
     )  # fmt: skip
 
 
@@ -83,11 +85,12 @@ def record_values(version: int, record: MemoryRecord) -> Row:
     return (
         version, record.id, record.scope.user_id, record.scope.agent_id, record.scope.run_id, record.content,
         record.memory_type.value if record.memory_type else None, record.time, record.location, record.reason,
-        record.purpose, as_json(record.keywords), _text(record.event_start), _text(record.event_end),
+        record.purpose, as_json(record.keywords) if record.keywords else "[]", _text(record.event_start),
+        _text(record.event_end),
         record.source_time.isoformat(), record.source_speaker, record.ingest_time.isoformat(), record.status.value,
-        as_json([span.model_dump() for span in record.superseded_spans]),
-        as_json([link.model_dump() for link in record.links]), record.extractor, record.embedder,
-        as_json(record.metadata),
+        as_json([span.model_dump() for span in record.superseded_spans]) if record.superseded_spans else "[]",
+        as_json([link.model_dump() for link in record.links]) if record.links else "[]", record.extractor,
+        record.embedder, as_json(record.metadata) if record.metadata else "{}",
     )  # fmt: skip
 
 
@@ -164,7 +167,7 @@ def indexed_turn(row: Row) -> IndexedTurn:
 
 def vector_bytes(vector: Vectors) -> bytes:
     """Little-endian float32, D entries."""
-    return vector.astype("<f4").tobytes()
+    return vector.astype("<f4", copy=False).tobytes()
 
 
 def condition(terms: Mapping[str, object]) -> tuple[str, list[object]]:
