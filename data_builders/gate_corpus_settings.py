@@ -16,7 +16,7 @@ class PartSettings(Contract):
     validation: int = Field(default=60, ge=1, description="Rows of each corpus that validate.")
     sampling: Literal["stratified", "natural"] = Field(
         default="stratified",
-        description="`stratified` balances types and fixes the share of positives, `natural` draws at random.",
+        description="`stratified` balances types and fixes the share of positives; `natural` draws.",
     )
     positive_share: float | None = Field(
         default=0.42, gt=0.0, lt=1.0, description="Share of positives under `stratified`; 0.42 gives w+ near 1.40."

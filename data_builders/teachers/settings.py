@@ -58,3 +58,10 @@ class CandidateSettings(Contract):
     )
     sessions: int | None = Field(default=None, ge=1, description="Sessions read at most; empty reads the whole corpus.")
     seed: int = Field(default=42, ge=0, description="Seed of the draw (SLICE-Mem B.1).")
+
+
+class AuditSettings(Contract):
+    """The human audit (SLICE-Mem C.2): 30 turns of each corpus, never used to choose anything."""
+
+    per_corpus: int = Field(default=30, ge=1, description="Turns of each corpus.")
+    seed: int = Field(default=42, ge=0, description="Seed of the draw and of the order in which turns are shown.")
