@@ -141,6 +141,7 @@ def _manifest(
         "window_overlap": config.window.overlap,
         "max_new_tokens": config.decoding.max_new_tokens,
         "batch_size": config.decoding.batch_size,
+        "constrain": config.decoding.constrain and not config.model.thinking,
         "dtype": dtype,
     }
     return BundleManifest(

@@ -2,18 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Dataset
 
 from engrain.models.extractor.config import ExtractorTrainingConfig
-from engrain.models.extractor.data import Batch, EncodedSet, PlannedBatches
-from engrain.models.training.batches import padding_share, plan_pass, sorted_batches, steps_per_pass
+from engrain.models.extractor.data import Batch, EncodedExample, EncodedSet, collate
+from engrain.models.extractor.packing import (
+    Pack,
+    collate_packed,
+    common_beginning,
+    pack_length,
+    pack_rows,
+    plan_packed_pass,
+)
+from engrain.models.training.batches import padding_share, plan_pass, sorted_batches
 
-Plan = list[tuple[tuple[int, ...], int]]
+
+@dataclass(frozen=True)
+class Planned:
+    """One micro-batch: its rows, each holding one example or a pack of them, and the target tokens of its step."""
+
+    packs: tuple[Pack, ...]
+    step_targets: int
+
+
+class PlannedBatches(Dataset[Batch]):
+    """A planned list of micro-batches; item i is the i-th, collated. `shared` tokens are held once a packed row."""
+
+    def __init__(
+        self, encoded: EncodedSet, plan: Sequence[Planned], pad_id: int, *, shared: int | None, additive: bool = False
+    ) -> None:
+        self.encoded, self.plan, self.pad_id, self.shared, self.additive = encoded, plan, pad_id, shared, additive
+
+    def __len__(self) -> int:
+        return len(self.plan)
+
+    def __getitem__(self, index: int) -> Batch:
+        planned = self.plan[index]
+        packs = [[self.encoded.examples[row] for row in pack] for pack in planned.packs]
+        if self.shared is None:
+            return collate([example for pack in packs for example in pack], self.pad_id, planned.step_targets)
+        return collate_packed(packs, self.pad_id, planned.step_targets, shared=self.shared, additive=self.additive)
+
+    def names(self, index: int) -> list[str]:
+        """Ids of the examples of the i-th micro-batch."""
+        return [self.encoded.examples[row].name for pack in self.plan[index].packs for row in pack]
+
+    def padding_share(self) -> float:
+        """Share of the positions that hold padding."""
+        lengths, shared = self.encoded.lengths, self.shared or 0
+        rows = [[pack_length(pack, lengths, shared) for pack in planned.packs] for planned in self.plan]
+        flat = [length for row in rows for length in row]
+        places = iter(range(len(flat)))
+        return padding_share(flat, [[next(places) for _ in row] for row in rows])
 
 
 class ResumableLoader(DataLoader[Batch]):
@@ -40,59 +86,104 @@ class ResumableLoader(DataLoader[Batch]):
 
 
 class ExtractorData(pl.LightningDataModule):
-    """Training and validation batches. All passes form one sequence, so a run is one Lightning epoch."""
+    """Training and validation batches. All passes form one sequence, so a run is one Lightning epoch.
+
+    With `config.pack` rows are packed to `pack_length` tokens (`max_length`, the longest example, when it is smaller).
+    `additive` is for eager attention, which wants its mask as numbers.
+    """
 
     def __init__(
-        self, train: EncodedSet, validation: EncodedSet, config: ExtractorTrainingConfig, *, pad_id: int, seed: int
+        self,
+        train: EncodedSet,
+        validation: EncodedSet,
+        config: ExtractorTrainingConfig,
+        *,
+        pad_id: int,
+        seed: int,
+        additive: bool = False,
     ) -> None:
         super().__init__()
         self.train, self.validation, self.config = train, validation, config
-        self.pad_id, self.seed = pad_id, seed
-        per_pass = steps_per_pass(len(train.examples), config.batch_size, config.accumulate)
-        whole = per_pass * config.epochs
-        self.steps = whole if config.max_steps is None else min(whole, config.max_steps)
+        self.pad_id, self.seed, self.additive = pad_id, seed, additive
+        self.shared = _shared(config, train.examples)
+        passes = self._passes()
+        self.steps = sum(len(batches) for batches in passes) // config.accumulate
+        if config.max_steps is not None:
+            self.steps = min(self.steps, config.max_steps)
         """Optimiser steps of the whole run."""
-        self.planned = PlannedBatches(train, self._plan(), pad_id)
+        plan = [planned for batches in passes for planned in self._with_targets(batches)]
+        self.planned = self._batches(train, plan[: self.steps * config.accumulate], self.shared)
 
     def padding_share(self) -> float:
         """Share of the training positions that are padding."""
-        return padding_share(self.train.lengths, [rows for rows, _ in self.planned.plan])
+        return self.planned.padding_share()
 
     def train_dataloader(self) -> ResumableLoader:
         """Every pass, one after the other."""
         return ResumableLoader(self.planned)
 
     def val_dataloader(self) -> DataLoader[Batch]:
-        """Every validation row once, sorted by length."""
-        rows = sorted_batches(self.validation.lengths, self.config.eval_batch_size)
-        plan = [(batch, _targets(self.validation, batch)) for batch in rows]
-        batches = PlannedBatches(self.validation, plan, self.pad_id)
+        """Every validation row once, sorted by length, or packed."""
+        lengths, size = self.validation.lengths, self.config.eval_batch_size
+        shared = _shared(self.config, self.validation.examples)
+        if shared is None:
+            packs = [((row,), lengths[row]) for row in range(len(lengths))]
+        else:
+            packed = pack_rows(lengths, self._capacity(lengths), shared=shared)
+            packs = [(pack, pack_length(pack, lengths, shared)) for pack in packed]
+        plan = []
+        for batch in sorted_batches([length for _, length in packs], size):
+            rows = tuple(packs[place][0] for place in batch)
+            plan.append(Planned(rows, _targets(self.validation, rows)))
+        batches = self._batches(self.validation, plan, shared)
         return DataLoader(batches, batch_size=None, generator=torch.Generator().manual_seed(0))
 
-    def _plan(self) -> Plan:
-        config, plan, epoch = self.config, Plan(), 0
-        while len(plan) < self.steps * config.accumulate:
-            passed = plan_pass(
-                self.train.lengths,
-                batch_size=config.batch_size,
-                accumulate=config.accumulate,
-                bucket_steps=config.bucket_steps,
-                seed=self.seed,
-                epoch=epoch,
-            )
-            plan.extend(self._with_targets([batch.rows for batch in passed]))
-            epoch += 1
-        return plan[: self.steps * config.accumulate]
+    def _batches(self, encoded: EncodedSet, plan: Sequence[Planned], shared: int | None) -> PlannedBatches:
+        return PlannedBatches(encoded, plan, self.pad_id, shared=shared, additive=self.additive)
 
-    def _with_targets(self, batches: list[tuple[int, ...]]) -> Plan:
+    def _capacity(self, lengths: Sequence[int]) -> int:
+        return max(self.config.pack_length or 0, *lengths)
+
+    def _passes(self) -> list[list[tuple[Pack, ...]]]:
+        """The micro-batches of every pass; a pass that `max_steps` will not reach is not planned."""
+        config, passes, planned = self.config, list[list[tuple[Pack, ...]]](), 0
+        for epoch in range(config.epochs):
+            if config.max_steps is not None and planned >= config.max_steps * config.accumulate:
+                break
+            passes.append(self._pass(epoch))
+            planned += len(passes[-1])
+        return passes
+
+    def _pass(self, epoch: int) -> list[tuple[Pack, ...]]:
+        lengths, config = self.train.lengths, self.config
+        common = {
+            "batch_size": config.batch_size,
+            "accumulate": config.accumulate,
+            "bucket_steps": config.bucket_steps,
+            "seed": self.seed,
+            "epoch": epoch,
+        }
+        if self.shared is None:
+            return [tuple((row,) for row in batch.rows) for batch in plan_pass(lengths, **common)]
+        capacity = self._capacity(lengths)
+        return [batch.packs for batch in plan_packed_pass(lengths, capacity=capacity, shared=self.shared, **common)]
+
+    def _with_targets(self, batches: list[tuple[Pack, ...]]) -> list[Planned]:
         """Each micro-batch with the target tokens of its whole step: what its loss is divided by."""
-        plan, size = Plan(), self.config.accumulate
+        plan, size = list[Planned](), self.config.accumulate
         for first in range(0, len(batches), size):
             step = batches[first : first + size]
-            total = sum(_targets(self.train, rows) for rows in step)
-            plan.extend((rows, total) for rows in step)
+            total = sum(_targets(self.train, packs) for packs in step)
+            plan.extend(Planned(packs, total) for packs in step)
         return plan
 
 
-def _targets(encoded: EncodedSet, rows: tuple[int, ...]) -> int:
-    return sum(encoded.examples[row].target_tokens for row in rows)
+def _shared(config: ExtractorTrainingConfig, examples: Sequence[EncodedExample]) -> int | None:
+    """Tokens that a packed row holds once; None when nothing is packed."""
+    if not config.pack:
+        return None
+    return common_beginning(examples) if config.share_prompt else 0
+
+
+def _targets(encoded: EncodedSet, packs: Sequence[Pack]) -> int:
+    return sum(encoded.examples[row].target_tokens for pack in packs for row in pack)

@@ -83,6 +83,15 @@ class ExtractorTrainingConfig(Contract):
     evaluate_every: int = Field(default=50, ge=1, description="Optimiser steps between evaluations; the last step too.")
     gradient_clip: float = Field(default=1.0, ge=0.0, description="Largest gradient norm; 0 is off.")
     bucket_steps: int = Field(default=8, ge=1, description="Steps whose examples are sorted by length together.")
+    pack: bool = Field(
+        default=False, description="Several examples a row, each blind to the others: hardly any padding."
+    )
+    pack_length: int | None = Field(
+        default=None, ge=64, le=131_072, description="Tokens of a packed row; empty is the longest example."
+    )
+    share_prompt: bool = Field(
+        default=True, description="Packed rows hold the beginning that all prompts share (the system message) once."
+    )
     eval_batch_size: int = Field(default=4, ge=1, le=4096, description="Examples of one evaluation pass.")
     precision: Literal["32-true", "bf16-mixed"] = Field(default="32-true", description="Lightning precision.")
     accelerator: Literal["auto", "cpu", "gpu"] = Field(default="auto", description="Lightning accelerator.")
@@ -94,6 +103,9 @@ class ExtractorDecodingConfig(Contract):
     max_new_tokens: int = Field(default=16_384, ge=1, le=131_072, description="Most tokens of one answer.")
     batch_size: int = Field(default=8, ge=1, le=1024, description="Windows that are generated together.")
     dtype: DType = Field(default="float32", description="Type of the weights while generating.")
+    constrain: bool = Field(
+        default=True, description="Only tokens that a valid answer can go on with; off where the model thinks first."
+    )
 
 
 class ExtractorConfig(Contract):

@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset
 
 from engrain.models.extractor.config import ExtractorModelConfig
 from engrain.runtime.errors import InputError, TrainingError
@@ -146,24 +145,6 @@ def collate(examples: Sequence[EncodedExample], pad_id: int, step_targets: int) 
         mask[row, :length] = 1
         labels[row, example.prompt_length : length] = tokens[example.prompt_length :]
     return {"input_ids": ids, "attention_mask": mask, "labels": labels, "step_targets": torch.tensor(step_targets)}
-
-
-class PlannedBatches(Dataset[Batch]):
-    """A planned list of micro-batches (rows of the set, target tokens of the step); item i is the i-th, padded."""
-
-    def __init__(self, encoded: EncodedSet, plan: Sequence[tuple[tuple[int, ...], int]], pad_id: int) -> None:
-        self.encoded, self.plan, self.pad_id = encoded, plan, pad_id
-
-    def __len__(self) -> int:
-        return len(self.plan)
-
-    def __getitem__(self, index: int) -> Batch:
-        rows, step_targets = self.plan[index]
-        return collate([self.encoded.examples[row] for row in rows], self.pad_id, step_targets)
-
-    def names(self, index: int) -> list[str]:
-        """Ids of the examples of the i-th micro-batch."""
-        return [self.encoded.examples[row].name for row in self.plan[index][0]]
 
 
 def _verify_mask(tokenizer: Any, encoded: EncodedExample, answer: str) -> None:

@@ -82,6 +82,7 @@ def _extractor(model: Any, tokenizer: Any, config: ExtractorConfig, identity: st
         max_new_tokens=decoding.max_new_tokens,
         batch_size=decoding.batch_size,
         thinking=config.model.thinking,
+        constrain=decoding.constrain and not config.model.thinking,
     )
     window = config.window
     return DimensionalExtractor(

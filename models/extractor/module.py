@@ -86,7 +86,13 @@ class ExtractorModule(pl.LightningModule):
         Logits are made only where some row has a target, which saves the vocabulary-sized rest: P positions of T.
         """
         positions = torch.nonzero((batch["labels"][:, 1:] != IGNORED).any(dim=0)).squeeze(1)
-        inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"], "use_cache": False}
+        inputs: dict[str, Any] = {
+            "input_ids": batch["input_ids"],
+            "attention_mask": batch["attention_mask"],
+            "use_cache": False,
+        }
+        if "position_ids" in batch:
+            inputs["position_ids"] = batch["position_ids"]
         if self._keeps_logits:
             logits = self.model(**inputs, logits_to_keep=positions).logits  # B x P x V
         else:

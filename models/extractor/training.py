@@ -95,7 +95,13 @@ def train_extractor(
         encode_examples(tokenizer, part, config.model, name)
         for part, name in ((train, "training"), (validation, "validation"))
     ]
-    data = ExtractorData(encoded[0], encoded[1], config.training, pad_id=tokenizer.pad_token_id, seed=seed)
+    data = ExtractorData(
+        *encoded,
+        config.training,
+        pad_id=tokenizer.pad_token_id,
+        seed=seed,
+        additive=config.model.attention == "eager",
+    )
     facts = _facts(config, base, tokenizer, data_fingerprint(train, validation), seed)
     module = _module(config, base, tokenizer, data, facts)
     callback = ExtractorCheckpoints(out_dir, accumulate=config.training.accumulate, progress=progress)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from engrain.runtime.bundle import BundleManifest, file_hash, load_bundle, text_hash
 from engrain.runtime.errors import BundleError, InputError
+from engrain.runtime.extraction.constrained import SHORTEST_ANSWER, AnswerMasks, answer_processor
 from engrain.runtime.extraction.extractor import Completion, DimensionalExtractor, FinishReason
 from engrain.runtime.extraction.prompts import PROMPT_HASH
 from engrain.runtime.extraction.render import chat_template_hash, render_prompt
@@ -27,16 +28,30 @@ class LocalGenerator:
     """Answers conversations with a transformers model.
 
     Windows of similar length are generated together, padded on the left; each answer ends at eos or after
-    `max_new_tokens`. `thinking` must be as in training. The model is used where it is: move it to a device before.
+    `max_new_tokens`. `thinking` must be as in training. With `constrain` every answer is complete JSON of the schema;
+    one that had to be closed because its tokens ran out is still reported as cut. The model is used where it is: move
+    it to a device before.
     """
 
     def __init__(
-        self, model: Any, tokenizer: Any, *, max_new_tokens: int, batch_size: int = 8, thinking: bool = False
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        max_new_tokens: int,
+        batch_size: int = 8,
+        thinking: bool = False,
+        constrain: bool = False,
     ) -> None:
         if tokenizer.pad_token_id is None or tokenizer.pad_token_id == tokenizer.eos_token_id:
             raise InputError("the tokenizer needs a padding token other than eos; export the bundle with Engrain")
         self.model, self.tokenizer = model, tokenizer
+        if constrain and thinking:
+            raise InputError("a model that thinks cannot be constrained to JSON; set constrain or thinking to false")
+        if constrain and max_new_tokens < SHORTEST_ANSWER:
+            raise InputError(f"a constrained answer needs max_new_tokens of at least {SHORTEST_ANSWER}")
         self.max_new_tokens, self.batch_size, self.thinking = max_new_tokens, batch_size, thinking
+        self._masks = AnswerMasks(tokenizer) if constrain else None
 
     @classmethod
     def load(
@@ -48,6 +63,7 @@ class LocalGenerator:
         dtype: DType | None = None,
         batch_size: int | None = None,
         max_new_tokens: int | None = None,
+        constrain: bool | None = None,
     ) -> LocalGenerator:
         """Load a bundle of kind `extractor`, verified. Settings that are not given are the bundle's own.
 
@@ -56,7 +72,7 @@ class LocalGenerator:
         that was altered or does not fit its base, `InputError` when torch or transformers is missing.
         """
         folder, manifest = load_bundle(folder, "extractor")
-        return cls._from(folder, manifest, base, device, dtype, batch_size, max_new_tokens)
+        return cls._from(folder, manifest, base, device, dtype, batch_size, max_new_tokens, constrain)
 
     @classmethod
     def _from(
@@ -68,6 +84,7 @@ class LocalGenerator:
         dtype: DType | None,
         batch_size: int | None,
         max_new_tokens: int | None,
+        constrain: bool | None,
     ) -> LocalGenerator:
         torch, transformers = _import_local()
         recipe = manifest.recipe
@@ -89,6 +106,7 @@ class LocalGenerator:
             max_new_tokens=max_new_tokens or int(recipe.get("max_new_tokens", manifest.max_length)),
             batch_size=batch_size or int(recipe.get("batch_size", 8)),
             thinking=thinking,
+            constrain=bool(recipe.get("constrain", False)) if constrain is None else constrain,
         )
 
     def generate(self, conversations: Sequence[list[dict[str, str]]]) -> list[Completion]:
@@ -96,8 +114,9 @@ class LocalGenerator:
         prompts = [self._encode(messages) for messages in conversations]
         answers: dict[int, Completion] = {}
         room = int(getattr(self.model.config, "max_position_embeddings", 0) or 1 << 30)
+        least = SHORTEST_ANSWER if self._masks else 1
         for index, ids in enumerate(prompts):
-            if len(ids) >= room:
+            if len(ids) + least > room:
                 answers[index] = Completion("", "error", f"the prompt has {len(ids)} tokens, the model reads {room}")
         order = sorted((index for index in range(len(prompts)) if index not in answers), key=lambda i: len(prompts[i]))
         for start in range(0, len(order), self.batch_size):
@@ -113,11 +132,15 @@ class LocalGenerator:
 
     def _answer(self, prompts: list[list[int]], limit: int) -> list[Completion]:
         import torch
+        from transformers import LogitsProcessorList
 
         pad, eos = self.tokenizer.pad_token_id, self.tokenizer.eos_token_id
         width = max(map(len, prompts))
         ids = torch.tensor([[pad] * (width - len(row)) + row for row in prompts], device=self.model.device)
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts], device=self.model.device)
+        processor = answer_processor(self._masks, width, limit) if self._masks else None
+        # Handed over only when there is one, so that a caller may wrap `generate` with a processor of its own.
+        options = {"logits_processor": LogitsProcessorList([processor])} if processor else {}
         with _evaluating(self.model), torch.inference_mode():
             output = self.model.generate(
                 input_ids=ids,
@@ -131,13 +154,15 @@ class LocalGenerator:
                 temperature=None,
                 top_p=None,
                 top_k=None,
+                **options,
             )
-        return [self._completion(row[width:].tolist()) for row in output]
+        cut = processor.cut if processor else [False] * len(prompts)
+        return [self._completion(row[width:].tolist(), closed) for row, closed in zip(output, cut, strict=True)]
 
-    def _completion(self, ids: list[int]) -> Completion:
+    def _completion(self, ids: list[int], closed_early: bool) -> Completion:
         eos = self.tokenizer.eos_token_id
         ended = eos in ids
-        reason: FinishReason = "stop" if ended else "length"
+        reason: FinishReason = "stop" if ended and not closed_early else "length"
         text = self.tokenizer.decode(
             ids[: ids.index(eos)] if ended else ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
@@ -152,6 +177,7 @@ def load_extractor(
     dtype: DType | None = None,
     batch_size: int | None = None,
     max_new_tokens: int | None = None,
+    constrain: bool | None = None,
 ) -> DimensionalExtractor:
     """The extractor of a bundle, with the prompt, style and window that it was tuned on.
 
@@ -163,7 +189,7 @@ def load_extractor(
     prompt = str(recipe["prompt"])
     if PROMPT_HASH.get(prompt) != recipe["prompt_hash"]:
         raise BundleError(f"{folder} was tuned under another wording of the prompt '{prompt}'; tune it again")
-    generator = LocalGenerator._from(folder, manifest, base, device, dtype, batch_size, max_new_tokens)
+    generator = LocalGenerator._from(folder, manifest, base, device, dtype, batch_size, max_new_tokens, constrain)
     return DimensionalExtractor(
         generator,
         WindowStyle(recipe["style"]),

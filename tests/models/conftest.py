@@ -147,5 +147,5 @@ def config(tiny_causal_base: Path) -> ExtractorConfig:
         training=ExtractorTrainingConfig(
             learning_rate=1e-2, batch_size=2, accumulate=2, epochs=3, evaluate_every=2, accelerator="cpu"
         ),
-        decoding=ExtractorDecodingConfig(max_new_tokens=8, batch_size=2),
+        decoding=ExtractorDecodingConfig(max_new_tokens=8, batch_size=2, constrain=False),
     )

@@ -26,7 +26,7 @@ def test_every_example_once_a_pass_in_steps_of_accumulate_batches() -> None:
     plan = module.planned.plan
     assert (module.steps, len(plan)) == (6, 12)
     for first in (plan[:6], plan[6:]):
-        assert Counter(row for rows, _ in first for row in rows) == Counter(range(10))
+        assert Counter(row for planned in first for (row,) in planned.packs) == Counter(range(10))
     assert plan[:6] != plan[6:], "the second pass has the order of the first"
 
 
@@ -34,8 +34,8 @@ def test_each_batch_knows_the_target_tokens_of_its_step() -> None:
     module = data()
     for first in range(0, 12, 2):
         pair = module.planned.plan[first : first + 2]
-        total = sum(row + 2 for rows, _ in pair for row in rows)
-        assert [targets for _, targets in pair] == [total, total]
+        total = sum(row + 2 for planned in pair for (row,) in planned.packs)
+        assert [planned.step_targets for planned in pair] == [total, total]
         labels = [module.planned[first + place]["labels"] for place in (0, 1)]
         assert sum(int((part != -100).sum()) for part in labels) == total
 
@@ -72,5 +72,5 @@ def test_validation_has_every_row_once() -> None:
 
 def test_names_of_a_batch_are_its_examples() -> None:
     module = data()
-    assert module.planned.names(0) == [str(row) for row in module.planned.plan[0][0]]
+    assert module.planned.names(0) == [str(row) for (row,) in module.planned.plan[0].packs]
     assert 0.0 <= module.padding_share() < 0.5

@@ -10,27 +10,15 @@ import pytest
 import torch
 import torch.nn.functional as functional
 
-from engrain.models.extractor.base import load_model, load_tokenizer, locate_base
-from engrain.models.extractor.config import ExtractorConfig, LoraSettings
+from engrain.models.extractor.base import load_tokenizer, locate_base
+from engrain.models.extractor.config import ExtractorConfig
 from engrain.models.extractor.data import Batch, EncodedExample, collate, encode_example
-from engrain.models.extractor.module import ExtractorModule, add_lora, rate_factor, trainable_parameters
+from engrain.models.extractor.module import ExtractorModule, rate_factor, trainable_parameters
 from engrain.runtime.errors import InputError, TrainingError
 from engrain.runtime.schema import ExtractionExample
 
 Build = Callable[..., ExtractionExample]
-
-
-def build_module(config: ExtractorConfig, **lora: Any) -> ExtractorModule:
-    """The tiny base with LoRA without dropout, B filled so that the adapter has an effect."""
-    base = locate_base(config.model.base)
-    settings = LoraSettings.model_validate({"rank": 4, "alpha": 8, "dropout": 0.0, **lora})
-    torch.manual_seed(1)
-    model = add_lora(load_model(base, load_tokenizer(base)), settings)
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if "lora_B" in name:
-                weight.normal_(std=0.2)
-    return ExtractorModule(model, config)
+BuildModule = Callable[..., ExtractorModule]
 
 
 @pytest.fixture
@@ -48,7 +36,7 @@ def gradients(module: ExtractorModule, batches: list[Batch]) -> dict[str, torch.
 
 
 def test_unequal_micro_batches_give_the_gradient_of_one_batch(
-    config: ExtractorConfig, encoded: list[EncodedExample]
+    build_module: BuildModule, config: ExtractorConfig, encoded: list[EncodedExample]
 ) -> None:
     total = sum(example.target_tokens for example in encoded)
     training = config.training
@@ -61,7 +49,9 @@ def test_unequal_micro_batches_give_the_gradient_of_one_batch(
         assert torch.allclose(found[name], gradient, atol=1e-6), name
 
 
-def test_loss_counts_the_answer_only(config: ExtractorConfig, encoded: list[EncodedExample]) -> None:
+def test_loss_counts_the_answer_only(
+    build_module: BuildModule, config: ExtractorConfig, encoded: list[EncodedExample]
+) -> None:
     module = build_module(config)
     batch = collate(encoded, 0, 1)
     with torch.no_grad():
@@ -79,7 +69,7 @@ def test_loss_counts_the_answer_only(config: ExtractorConfig, encoded: list[Enco
         assert torch.allclose(module.loss_sum(batch), torch.as_tensor(expected), rtol=1e-5)
 
 
-def test_only_lora_is_trained_and_the_head_is_not_adapted(config: ExtractorConfig) -> None:
+def test_only_lora_is_trained_and_the_head_is_not_adapted(build_module: BuildModule, config: ExtractorConfig) -> None:
     module = build_module(config)
     trained = module.trained_state()
     assert all("lora_" in name for name in trained)
@@ -89,7 +79,7 @@ def test_only_lora_is_trained_and_the_head_is_not_adapted(config: ExtractorConfi
     assert trainable_parameters(module) == 2 * per_layer
 
 
-def test_lora_on_the_last_layers_and_named_targets(config: ExtractorConfig) -> None:
+def test_lora_on_the_last_layers_and_named_targets(build_module: BuildModule, config: ExtractorConfig) -> None:
     module = build_module(config, layers=1, targets=("q_proj", "v_proj"))
     assert {name.split(".")[5] for name in module.trained_state()} == {"1"}
     assert trainable_parameters(module) == 4 * ((16 + 16) + (16 + 8))
@@ -100,12 +90,16 @@ def test_lora_on_the_last_layers_and_named_targets(config: ExtractorConfig) -> N
 
 
 @pytest.mark.parametrize("flag", ["rslora", "dora"])
-def test_variants_of_lora_train(config: ExtractorConfig, encoded: list[EncodedExample], flag: str) -> None:
+def test_variants_of_lora_train(
+    build_module: BuildModule, config: ExtractorConfig, encoded: list[EncodedExample], flag: str
+) -> None:
     module = build_module(config, **{flag: True})
     assert gradients(module, [collate(encoded, 0, 50)])
 
 
-def test_gradient_checkpointing_changes_no_gradient(config: ExtractorConfig, encoded: list[EncodedExample]) -> None:
+def test_gradient_checkpointing_changes_no_gradient(
+    build_module: BuildModule, config: ExtractorConfig, encoded: list[EncodedExample]
+) -> None:
     batch = [collate(encoded, 0, 50)]
     expected = gradients(build_module(config), batch)
     model = config.model.model_copy(update={"gradient_checkpointing": True})
@@ -114,7 +108,9 @@ def test_gradient_checkpointing_changes_no_gradient(config: ExtractorConfig, enc
         assert torch.allclose(found[name], gradient, atol=1e-6), name
 
 
-def test_dropout_is_on_while_training(config: ExtractorConfig, encoded: list[EncodedExample]) -> None:
+def test_dropout_is_on_while_training(
+    build_module: BuildModule, config: ExtractorConfig, encoded: list[EncodedExample]
+) -> None:
     module = build_module(config, dropout=0.5)
     batch = collate(encoded, 0, 50)
     assert module.loss_sum(batch) != module.loss_sum(batch)
@@ -123,7 +119,7 @@ def test_dropout_is_on_while_training(config: ExtractorConfig, encoded: list[Enc
 
 
 def test_a_loss_that_is_not_a_number_names_the_examples(
-    config: ExtractorConfig, encoded: list[EncodedExample], monkeypatch: pytest.MonkeyPatch
+    build_module: BuildModule, config: ExtractorConfig, encoded: list[EncodedExample], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = build_module(config)
     module.names = lambda index: [f"example-of-batch-{index}"]
@@ -132,7 +128,9 @@ def test_a_loss_that_is_not_a_number_names_the_examples(
         module.training_step(collate(encoded, 0, 50), 3)
 
 
-def test_a_checkpoint_of_another_shape_is_refused(config: ExtractorConfig, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_shape_is_refused(
+    build_module: BuildModule, config: ExtractorConfig, tmp_path: Path
+) -> None:
     small, large = build_module(config), build_module(config, rank=8)
     checkpoint: dict[str, Any] = {"state_dict": small.state_dict()}
     small.on_save_checkpoint(checkpoint)

@@ -11,8 +11,6 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 peft = pytest.importorskip("peft")
 
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: E402
-
 from engrain.runtime.bundle import BundleManifest, file_hash, hash_files, read_manifest, write_manifest  # noqa: E402
 from engrain.runtime.errors import BundleError, InputError  # noqa: E402
 from engrain.runtime.extraction.local import (  # noqa: E402
@@ -24,58 +22,9 @@ from engrain.runtime.extraction.prompts import PROMPT_HASH  # noqa: E402
 from engrain.runtime.extraction.render import chat_template_hash  # noqa: E402
 from engrain.runtime.schema import WindowStyle  # noqa: E402
 
-TEMPLATE = (
-    "{% for message in messages %}{{ '<s>' + message.role + ': ' + message.content + '</s>' }}{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<s>assistant: ' }}{% endif %}"
-)
-
 
 def chat(text: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text}]
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A two-layer Llama over bytes, with <pad>, <s> and </s>."""
-    folder = tmp_path_factory.mktemp("tiny-llama")
-    alphabet = ["<pad>", "<s>", "</s>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
-    inner = Tokenizer(models.BPE({symbol: place for place, symbol in enumerate(alphabet)}, []))
-    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    inner.decoder = decoders.ByteLevel()
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=inner, pad_token="<pad>", bos_token="<s>", eos_token="</s>"
-    )
-    tokenizer.chat_template = TEMPLATE
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(5)
-    settings = transformers.LlamaConfig(
-        vocab_size=len(alphabet),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=96,
-        initializer_range=0.4,
-        tie_word_embeddings=False,
-    )
-    transformers.LlamaForCausalLM(settings).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture
-def model(base: Path) -> Any:
-    return transformers.AutoModelForCausalLM.from_pretrained(base).eval()
-
-
-@pytest.fixture
-def tokenizer(base: Path) -> Any:
-    return transformers.AutoTokenizer.from_pretrained(base)
 
 
 def seal(folder: Path, base: Path, tokenizer: Any, **changes: Any) -> Path:

@@ -1,0 +1,1 @@
+"""Supervision for the extractor without annotators: dialogues and records by a teacher, weak records by rules."""
