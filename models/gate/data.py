@@ -15,7 +15,16 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from engrain.models.gate.config import GateConfig
-from engrain.models.training.batches import MicroBatch, padding_share, plan_pass, sorted_batches, steps_per_pass
+from engrain.models.training.batches import (
+    MicroBatch,
+    evaluation_share,
+    padding_share,
+    plan_pass,
+    rank_share,
+    sorted_batches,
+    steps_per_pass,
+)
+from engrain.models.training.strategies import World
 from engrain.runtime.errors import InputError
 from engrain.runtime.gate_input import pack_batch
 from engrain.runtime.schema import GateExample
@@ -32,6 +41,9 @@ class PackedExamples:
     names: list[str]
     context_tokens_cut: int
     targets_cut: int
+    # What is learned: the label as 0 or 1, or the teachers' mean probability; and each example's weight in the loss.
+    goals: list[float]
+    weights: list[float]
 
     @property
     def lengths(self) -> list[int]:
@@ -50,7 +62,15 @@ def pack_examples(tokenizer: Tokenizer, examples: Sequence[GateExample], config:
         names=[example.id for example in examples],
         context_tokens_cut=sum(row.context_tokens_cut for row in packed),
         targets_cut=sum(1 for row in packed if row.target_tokens_cut),
+        goals=[soft_label(row) if config.training.soft_labels else float(row.label) for row in examples],
+        weights=[config.training.corpus_weights.get(row.corpus, 1.0) for row in examples],
     )
+
+
+def soft_label(example: GateExample) -> float:
+    """The teachers' mean probability that the turn is worth keeping; without votes the label itself."""
+    votes = [vote.confidence if vote.admit else 1.0 - vote.confidence for vote in example.votes]
+    return sum(votes) / len(votes) if votes else float(example.label)
 
 
 def read_examples(path: Path) -> list[GateExample]:
@@ -87,7 +107,7 @@ def check_splits(train: Sequence[GateExample], validation: Sequence[GateExample]
 
 
 def collate(packed: PackedExamples, rows: Sequence[int], pad_id: int, step_examples: int) -> Batch:
-    """Pad the rows to their longest: `input_ids` and `attention_mask` B x T, `labels` B, `rows` B."""
+    """Pad the rows to their longest: `input_ids` and `attention_mask` B x T; `labels`, `goals`, `weights`, `rows` B."""
     width = max(len(packed.ids[row]) for row in rows)
     ids = torch.full((len(rows), width), pad_id, dtype=torch.long)
     mask = torch.zeros((len(rows), width), dtype=torch.long)
@@ -99,6 +119,8 @@ def collate(packed: PackedExamples, rows: Sequence[int], pad_id: int, step_examp
         "input_ids": ids,
         "attention_mask": mask,
         "labels": torch.tensor([float(packed.labels[row]) for row in rows]),
+        "goals": torch.tensor([packed.goals[row] for row in rows]),
+        "weights": torch.tensor([packed.weights[row] for row in rows]),
         "rows": torch.tensor(list(rows), dtype=torch.long),
         "step_examples": torch.tensor(step_examples),
     }
@@ -142,16 +164,26 @@ class ResumableLoader(DataLoader[Batch]):
 
 
 class GateData(pl.LightningDataModule):
-    """Training and validation batches. All passes form one planned sequence, so a run is one Lightning epoch."""
+    """Training and validation batches. All passes form one planned sequence, so a run is one Lightning epoch.
+
+    Every rank of `world` plans the same global batches and hands out its own micro-batches of each step.
+    """
 
     def __init__(
-        self, train: PackedExamples, validation: PackedExamples, config: GateConfig, *, pad_id: int, seed: int
+        self,
+        train: PackedExamples,
+        validation: PackedExamples,
+        config: GateConfig,
+        *,
+        pad_id: int,
+        seed: int,
+        world: World | None = None,
     ) -> None:
         super().__init__()
         self.train, self.validation = train, validation
-        self.config, self.pad_id, self.seed = config, pad_id, seed
-        training = config.training
-        self.steps_per_pass = steps_per_pass(len(train.ids), training.batch_size, training.accumulate)
+        self.config, self.pad_id, self.seed, self.world = config, pad_id, seed, world or World()
+        self.step_batches = config.training.accumulate * self.world.size
+        self.steps_per_pass = steps_per_pass(len(train.ids), config.training.batch_size, self.step_batches)
 
     @property
     def steps(self) -> int:
@@ -159,12 +191,12 @@ class GateData(pl.LightningDataModule):
         return self.steps_per_pass * self.config.training.epochs
 
     def plan(self, epoch: int) -> list[MicroBatch]:
-        """The micro-batches of one pass."""
+        """The micro-batches of one pass, those of all ranks."""
         training = self.config.training
         return plan_pass(
             self.train.lengths,
             batch_size=training.batch_size,
-            accumulate=training.accumulate,
+            accumulate=self.step_batches,
             bucket_steps=training.bucket_steps,
             seed=self.seed,
             epoch=epoch,
@@ -175,18 +207,24 @@ class GateData(pl.LightningDataModule):
         return padding_share(self.train.lengths, [batch.rows for batch in self.plan(0)])
 
     def train_dataloader(self) -> ResumableLoader:
-        """Every pass, one after the other."""
+        """Every pass, one after the other: this rank's micro-batches."""
         plan = [batch for epoch in range(self.config.training.epochs) for batch in self.plan(epoch)]
-        return ResumableLoader(_Batches(self.train, plan, self.pad_id))
+        own = rank_share(plan, self.world.rank, self.world.size)
+        return ResumableLoader(_Batches(self.train, own, self.pad_id))
 
     def val_dataloader(self) -> DataLoader[Batch]:
-        """Every validation row once, sorted by length."""
-        return evaluation_loader(self.validation, self.pad_id, self.config.training.eval_batch_size)
+        """Every validation row once over all ranks (but for repeats that fill up the last), sorted by length."""
+        own = evaluation_share(self.validation.lengths, self.world.rank, self.world.size)
+        return evaluation_loader(self.validation, self.pad_id, self.config.training.eval_batch_size, own)
 
 
-def evaluation_loader(packed: PackedExamples, pad_id: int, batch_size: int) -> DataLoader[Batch]:
-    """Batches of similar length over all rows; `rows` in each batch says whose scores they are."""
-    batches = sorted_batches(packed.lengths, batch_size)
-    plan = [MicroBatch(rows, len(rows)) for rows in batches]
+def evaluation_loader(
+    packed: PackedExamples, pad_id: int, batch_size: int, rows: Sequence[int] | None = None
+) -> DataLoader[Batch]:
+    """Batches of similar length over `rows` (all by default); `rows` in each batch says whose scores they are."""
+    chosen = range(len(packed.ids)) if rows is None else rows
+    lengths = packed.lengths
+    batches = sorted_batches([lengths[row] for row in chosen], batch_size)
+    plan = [MicroBatch(tuple(chosen[place] for place in batch), len(batch)) for batch in batches]
     generator = torch.Generator().manual_seed(0)
     return DataLoader(_Batches(packed, plan, pad_id), batch_size=None, shuffle=False, generator=generator)

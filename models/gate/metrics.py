@@ -22,15 +22,17 @@ def positive_weight(labels: Sequence[bool], largest: float = 10.0) -> float:
     return float(min(max((len(labels) - positives) / positives, 1.0), largest))
 
 
-def weighted_bce_sum(logits: Tensor, labels: Tensor, w_plus: float) -> Tensor:
+def weighted_bce_sum(logits: Tensor, labels: Tensor, w_plus: float, weights: Tensor | None = None) -> Tensor:
     """Sum over B of -[w+ y log p + (1 - y) log(1 - p)], from logits (SLICE-Mem equation 3 before the 1/N).
+
+    `labels` may lie between 0 and 1 (soft labels); `weights`, B, multiply each example's loss and are 1 in the paper.
 
     Dividing by the number of examples, not by the sum of weights, is the caller's part: only the caller knows how
     many examples the whole optimiser step has.
     """
     weight = torch.tensor(w_plus, dtype=torch.float32, device=logits.device)
     return functional.binary_cross_entropy_with_logits(
-        logits.float(), labels.float(), pos_weight=weight, reduction="sum"
+        logits.float(), labels.float(), weight=weights, pos_weight=weight, reduction="sum"
     )
 
 

@@ -15,6 +15,8 @@ from engrain.models.gate.config import GateConfig
 from engrain.models.gate.data import Batch
 from engrain.models.gate.encoder import GateNetwork, encoder_settings
 from engrain.models.gate.metrics import drop_repeats, validation_measures, weighted_bce_sum
+from engrain.models.gate.tuning import parameter_groups
+from engrain.models.training.strategies import shard
 from engrain.runtime.errors import TrainingError
 
 CHECKPOINT_KEY = "engrain_gate"
@@ -23,8 +25,8 @@ CHECKPOINT_KEY = "engrain_gate"
 class GateModule(pl.LightningModule):
     """Trains a `GateNetwork`.
 
-    `steps` is the number of optimiser steps of the whole run (the schedule's length); `names` are the ids of the
-    training rows, used to name a bad batch.
+    `steps` is the number of optimiser steps of the whole run (the schedule's length); `processes` is how many train
+    together; `names` are the ids of the training rows, used to name a bad batch.
     """
 
     def __init__(
@@ -35,13 +37,14 @@ class GateModule(pl.LightningModule):
         tokenizer_json: str,
         w_plus: float = 1.0,
         steps: int = 1,
+        processes: int = 1,
         names: list[str] | None = None,
         facts: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         self.network = network
         self.config, self.tokenizer_json = config, tokenizer_json
-        self.w_plus, self.steps = w_plus, steps
+        self.w_plus, self.steps, self.processes = w_plus, steps, processes
         self.names = names or []
         self.facts = facts or {}
         self.measures: dict[str, float] = {}
@@ -55,14 +58,15 @@ class GateModule(pl.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """This micro-batch's share of the step's mean loss.
 
-        Lightning divides every micro-batch's loss by `accumulate`; multiplying by it here leaves, summed over the
-        step, exactly (1/N) sum over the N examples of the step, also when micro-batches differ in size.
+        Every micro-batch's loss is divided by `accumulate`, and gradients are averaged over processes; multiplying by
+        both here leaves, summed over the step and all processes, exactly (1/N) sum over the N examples of the step,
+        also when micro-batches differ in size.
         """
         logits = self(batch["input_ids"], batch["attention_mask"])
-        total = weighted_bce_sum(logits, batch["labels"], self.w_plus)
+        total = weighted_bce_sum(logits, batch["goals"], self.w_plus, batch["weights"])
         if not torch.isfinite(total):
             self._stop(batch, batch_idx, float(total.detach()))
-        loss = total * self.config.training.accumulate / batch["step_examples"]
+        loss = total * (self.config.training.accumulate * self.processes) / batch["step_examples"]
         self.log("train/objective", total.detach() / len(logits), on_step=True, prog_bar=True)
         return loss
 
@@ -83,14 +87,14 @@ class GateModule(pl.LightningModule):
         self.measures = measures
         self.log_dict({f"validation/{name}": value for name, value in measures.items()}, rank_zero_only=True)
 
+    def configure_model(self) -> None:
+        """Shard the network when the strategy is fully_shard; nothing otherwise."""
+        shard(self, self.network)
+
     def configure_optimizers(self) -> Any:
         """AdamW; linear warm-up, then linear decay to zero at the last step (B.1)."""
         training = self.config.training
-        decayed = [weight for weight in self.parameters() if weight.ndim > 1]
-        # Biases and norm gains are not decayed, as is usual for encoders.
-        plain = [weight for weight in self.parameters() if weight.ndim <= 1]
-        groups = [{"params": decayed, "weight_decay": training.weight_decay}, {"params": plain, "weight_decay": 0.0}]
-        optimizer = AdamW(groups, lr=training.learning_rate)
+        optimizer = AdamW(parameter_groups(self.network, training), lr=training.learning_rate)
         schedule = LambdaLR(optimizer, lambda step: rate_factor(step, self.steps, training.warmup_ratio))
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 

@@ -14,6 +14,7 @@ from engrain.models.gate.config import GateConfig
 from engrain.models.gate.data import evaluation_loader, pack_examples
 from engrain.models.gate.encoder import empty_network, pad_id
 from engrain.models.gate.module import CHECKPOINT_KEY, GateModule
+from engrain.models.gate.tuning import add_low_rank, merge_low_rank
 from engrain.runtime.errors import InputError
 from engrain.runtime.gate_input import TEMPLATE_HASH, prepare_tokenizer
 from engrain.runtime.schema import GateExample
@@ -32,14 +33,18 @@ def load_module(checkpoint: Path) -> GateModule:
     if saved["facts"].get("template_hash") != TEMPLATE_HASH:
         raise InputError(f"{checkpoint} was trained with another input template; train the gate again")
     config = GateConfig.model_validate(saved["config"])
+    network = empty_network(config.model, saved["encoder"], prepare_tokenizer(Tokenizer.from_str(saved["tokenizer"])))
+    if config.training.tune == "lora":
+        add_low_rank(network.encoder, config.training.lora)
     module = GateModule(
-        empty_network(config.model, saved["encoder"], prepare_tokenizer(Tokenizer.from_str(saved["tokenizer"]))),
+        network,
         config,
         tokenizer_json=saved["tokenizer"],
         w_plus=saved["w_plus"],
         facts=saved["facts"],
     )
     module.load_state_dict(content["state_dict"])
+    merge_low_rank(module.network)
     return module.eval()
 
 

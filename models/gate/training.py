@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytorch_lightning as pl
+from tokenizers import Tokenizer
 
 from engrain.models.gate.checkpoints import Evaluation, GateCheckpoints
 from engrain.models.gate.config import GateConfig
 from engrain.models.gate.data import GateData, PackedExamples, check_splits, pack_examples
-from engrain.models.gate.encoder import load_tokenizer, pad_id, pretrained_network
+from engrain.models.gate.encoder import GateNetwork, load_tokenizer, pad_id, pretrained_network
 from engrain.models.gate.metrics import positive_weight
 from engrain.models.gate.module import CHECKPOINT_KEY, GateModule
 from engrain.models.gate.scoring import load_module, score_examples
+from engrain.models.gate.tuning import prepare_tuning
 from engrain.models.training.checkpoints import BEST, LAST, Progress
 from engrain.models.training.fitting import fit
 from engrain.models.training.resume import Resume, checkpoint_to_resume, data_fingerprint, take_up
+from engrain.models.training.strategies import world
 from engrain.models.weights import weights_hash
-from engrain.runtime.bundle import text_hash
-from engrain.runtime.errors import TrainingError
-from engrain.runtime.gate_input import TEMPLATE_HASH
+from engrain.runtime.bundle import file_hash, text_hash
+from engrain.runtime.errors import InputError, TrainingError
+from engrain.runtime.gate_input import TEMPLATE_HASH, prepare_tokenizer
 from engrain.runtime.schema import GateExample
 
 __all__ = ["GateRun", "load_module", "score_examples", "train_gate"]
@@ -52,6 +55,10 @@ class GateRun:
     padding_share: float
     data_fingerprint: str
     seed: int
+    # What was active, as "zero2 on 4 processes"; empty for a run that was taken up finished.
+    strategy: str = field(default="", compare=False)
+    # Whether this process is the one that writes what a run writes once.
+    first: bool = True
 
 
 def train_gate(
@@ -81,18 +88,29 @@ def train_gate(
         out_dir, patience=config.training.patience, accumulate=config.training.accumulate, progress=progress
     )
     out_dir.mkdir(parents=True, exist_ok=True)
+    active = ""
     if checkpoint is None or not _finished(checkpoint, module, callback):
-        fit(config.training, module, data, callback, steps=data.steps, checkpoint=checkpoint)
-    return _result(out_dir, module, data, callback, seed)
+        active = fit(
+            config.training,
+            module,
+            data,
+            callback,
+            steps=data.steps,
+            checkpoint=checkpoint,
+            strategy=config.training.strategy,
+            run=module.facts["run"],
+        )
+    return _result(out_dir, module, data, callback, seed, active)
 
 
 def _prepare(
     config: GateConfig, train: Sequence[GateExample], validation: Sequence[GateExample], seed: int
 ) -> tuple[GateModule, GateData]:
-    tokenizer = load_tokenizer(config.model.base)
-    network = pretrained_network(config.model, tokenizer)
+    processes = world(config.training.strategy)
+    tokenizer, network, base_hash = _start(config)
+    prepare_tuning(network, config.training)
     packed: list[PackedExamples] = [pack_examples(tokenizer, split, config) for split in (train, validation)]
-    data = GateData(packed[0], packed[1], config, pad_id=pad_id(network), seed=seed)
+    data = GateData(packed[0], packed[1], config, pad_id=pad_id(network), seed=seed, world=processes)
     fingerprint = data_fingerprint(train, validation)
     module = GateModule(
         network,
@@ -100,11 +118,12 @@ def _prepare(
         tokenizer_json=tokenizer.to_str(),
         w_plus=positive_weight(packed[0].labels, config.training.max_positive_weight),
         steps=data.steps,
+        processes=processes.size,
         names=packed[0].names,
         facts={
             "seed": seed,
             "data_fingerprint": fingerprint,
-            "base_hash": weights_hash(config.model.base),
+            "base_hash": base_hash,
             "template_hash": TEMPLATE_HASH,
             # Real inputs on which an export is compared with this network.
             "samples": packed[1].ids[:SAMPLES],
@@ -112,6 +131,18 @@ def _prepare(
         },
     )
     return module, data
+
+
+def _start(config: GateConfig) -> tuple[Tokenizer, GateNetwork, str]:
+    """Tokenizer, network and base's hash: from the base model, or as another gate's training left them."""
+    if config.model.start is None:
+        tokenizer = load_tokenizer(config.model.base)
+        return tokenizer, pretrained_network(config.model, tokenizer), weights_hash(config.model.base)
+    earlier = load_module(config.model.start)
+    if earlier.config.model.base != config.model.base or earlier.config.model.pooling != config.model.pooling:
+        raise InputError(f"{config.model.start} was trained from another base or with another pooling; use the same")
+    tokenizer = prepare_tokenizer(Tokenizer.from_str(earlier.tokenizer_json))
+    return tokenizer, earlier.network.train(), file_hash(config.model.start)
 
 
 def _finished(checkpoint: Path, module: GateModule, callback: GateCheckpoints) -> bool:
@@ -126,7 +157,9 @@ def _finished(checkpoint: Path, module: GateModule, callback: GateCheckpoints) -
     )
 
 
-def _result(out_dir: Path, module: GateModule, data: GateData, callback: GateCheckpoints, seed: int) -> GateRun:
+def _result(
+    out_dir: Path, module: GateModule, data: GateData, callback: GateCheckpoints, seed: int, active: str
+) -> GateRun:
     best = callback.best
     if best is None:
         raise TrainingError(f"the run in {out_dir} ended without an evaluation; look at its settings")
@@ -147,4 +180,6 @@ def _result(out_dir: Path, module: GateModule, data: GateData, callback: GateChe
         padding_share=data.padding_share(),
         data_fingerprint=module.facts["data_fingerprint"],
         seed=seed,
+        strategy=active,
+        first=data.world.first,
     )

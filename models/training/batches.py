@@ -11,8 +11,11 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from engrain.runtime.errors import InputError
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,25 @@ def plan_pass(
             step = batches[place : place + accumulate]
             plan.extend(MicroBatch(tuple(rows), sum(map(len, step))) for rows in step)
     return plan
+
+
+def rank_share(batches: Sequence[Part], rank: int, size: int) -> list[Part]:
+    """Every `size`-th micro-batch from `rank` on: a rank's part of a plan made with `accumulate * size` a step.
+
+    As every step has exactly `accumulate * size` micro-batches, each rank gets `accumulate` of each, and a run on
+    `size` processes takes the very steps of one process with `size` times the accumulation.
+    """
+    return [batches[place] for place in range(rank, len(batches), size)]
+
+
+def evaluation_share(lengths: Sequence[int], rank: int, size: int) -> list[int]:
+    """A rank's rows of an evaluation: as many on every rank, so the last ranks may repeat a row, and all of them once.
+
+    Rows are dealt in order of length; `drop_repeats` counts a repeated one once.
+    """
+    order = [row for batch in sorted_batches(lengths, 1) for row in batch]
+    each = math.ceil(len(order) / size)
+    return [order[min(place, len(order) - 1)] for place in range(rank, each * size, size)]
 
 
 def sorted_batches(lengths: Sequence[int], batch_size: int) -> list[tuple[int, ...]]:

@@ -8,6 +8,7 @@ kill or a full disk leaves the file before it.
 from __future__ import annotations
 
 import random
+import shutil
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,6 +21,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
+from engrain.models.training.strategies import full_state, gathered
 from engrain.runtime.errors import TrainingError
 from engrain.runtime.schema import Contract
 
@@ -57,7 +59,7 @@ class RunCheckpoints(pl.Callback, Generic[Entry]):
         self.history: list[Entry] = []
         self.saved_step = 0
         self._loss_sum, self._loss_count = 0.0, 0
-        self._restored: dict[str, Any] | None = None
+        self._restored: list[dict[str, Any]] | None = None
 
     @abstractmethod
     def counts(self, batch: Any) -> tuple[int, int]:
@@ -87,7 +89,12 @@ class RunCheckpoints(pl.Callback, Generic[Entry]):
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Restore the random generators last, after everything that start-up may draw from them."""
         if self._restored is not None:
-            restore_randomness(self._restored)
+            if len(self._restored) != trainer.world_size:
+                raise TrainingError(
+                    f"the checkpoint was written by {len(self._restored)} processes, but {trainer.world_size} run now; "
+                    "resume with as many, or start a new run"
+                )
+            restore_randomness(self._restored[trainer.global_rank])
             self._restored = None
 
     def on_train_batch_start(
@@ -103,28 +110,32 @@ class RunCheckpoints(pl.Callback, Generic[Entry]):
         """Add up the training loss, and report the step."""
         loss: Tensor = outputs["loss"]
         of_step, of_batch = self.counts(batch)
-        # Lightning reports the loss after its division by `accumulate`; turn it back into the sum over units.
-        self._loss_sum += float(loss.detach()) * of_step
+        # Lightning reports the loss after its division by `accumulate` (DeepSpeed leaves that to its engine), and
+        # ranks average their gradients; turn it back into the sum over units.
+        divided = self.accumulate if trainer.strategy.handles_gradient_accumulation else 1
+        self._loss_sum += float(loss.detach()) * of_step / (divided * trainer.world_size)
         self._loss_count += of_batch
         if self.progress is not None and (batch_idx + 1) % self.accumulate == 0:
             self.progress(trainer.global_step, int(trainer.num_training_batches) // self.accumulate)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Record the evaluation, write the checkpoints, and stop when patience is exhausted."""
-        mean = self._loss_sum / self._loss_count if self._loss_count else float("nan")
+        sums = torch.tensor([self._loss_sum, self._loss_count], dtype=torch.float64)
+        total, count = trainer.strategy.reduce(sums.to(pl_module.device), reduce_op="sum").tolist()
+        mean = total / count if count else float("nan")
         entry = self.evaluation(trainer.global_step, mean, pl_module)
         self._loss_sum, self._loss_count = 0.0, 0
         before = self.best
         self.history.append(entry)
         if before is None or entry.selected_by < before.selected_by:
-            self._write(trainer, BEST, weights_only=True)
-        self._write(trainer, LAST, weights_only=False)
+            self._write(trainer, BEST, lambda part: save_weights(trainer, pl_module, part))
+        self._write(trainer, LAST, trainer.save_checkpoint)
         self.saved_step = entry.step
         trainer.should_stop = trainer.should_stop or self.exhausted
 
     def state_dict(self) -> dict[str, Any]:
         """History and random state, as plain values and tensors."""
-        return {"history": [entry.model_dump() for entry in self.history], "random": randomness()}
+        return {"history": [entry.model_dump() for entry in self.history], "random": gathered(randomness())}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take up the history; the generators are restored when training starts."""
@@ -132,16 +143,49 @@ class RunCheckpoints(pl.Callback, Generic[Entry]):
         self.saved_step = self.history[-1].step if self.history else 0
         self._restored = state_dict["random"]
 
-    def _write(self, trainer: pl.Trainer, name: str, *, weights_only: bool) -> None:
+    def _write(self, trainer: pl.Trainer, name: str, save: Callable[[Path], None]) -> None:
+        """Write beside the place, then rename; every rank takes part, the first one renames."""
         target, part = self.folder / name, self.folder / f"{name}.part"
         try:
-            trainer.save_checkpoint(part, weights_only=weights_only)
+            save(part)
             if trainer.is_global_zero:
-                part.replace(target)
+                _swap(part, target)
         except (OSError, RuntimeError) as error:
             with suppress(OSError):
-                part.unlink(missing_ok=True)
+                _remove(part)
             raise TrainingError(f"{target} could not be written ({error}); free disk space") from error
+        trainer.strategy.barrier(name)
+
+
+def save_weights(trainer: pl.Trainer, module: pl.LightningModule, path: Path) -> None:
+    """Write the weights, whole, with what the module adds: one file that loads without the strategy that trained it."""
+    whole = full_state(trainer, module)
+    checkpoint: dict[str, Any] = {"state_dict": dict(whole)}
+    module.on_save_checkpoint(checkpoint)
+    if trainer.is_global_zero:
+        # The module may have left out what it does not train; what it kept may be a shard, so it is looked up again.
+        checkpoint["state_dict"] = {name: whole[name] for name in checkpoint["state_dict"]}
+        with path.open("wb") as stream:
+            torch.save(checkpoint, stream)
+
+
+def _swap(part: Path, target: Path) -> None:
+    """Put `part` in the place of `target`; a folder (DeepSpeed writes one) cannot be replaced in one step."""
+    if not target.is_dir():
+        part.replace(target)
+        return
+    old = target.with_name(f"{target.name}.old")
+    _remove(old)
+    target.rename(old)
+    part.rename(target)
+    _remove(old)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def randomness() -> dict[str, Any]:

@@ -14,6 +14,8 @@ from typing import Any, Literal, Protocol
 import pytorch_lightning as pl
 
 from engrain.models.training.checkpoints import LAST, RunCheckpoints
+from engrain.models.training.settings import Strategy
+from engrain.models.training.strategies import ActiveStrategy, World, lightning_strategy, world
 from engrain.runtime.errors import TrainingError
 
 
@@ -40,13 +42,18 @@ def fit(
     *,
     steps: int,
     checkpoint: Path | None,
-) -> None:
-    """Run the trainer to the end of its `steps` optimiser steps.
+    strategy: Strategy = "single",
+    run: str = "",
+) -> str:
+    """Run the trainer to the end of its `steps` optimiser steps; returns the strategy that was active, in words.
 
-    Raises `TrainingError`, saying how to resume, when it stops before.
+    `run` identifies data, settings and seed: ranks on which it differs are refused before the first step. Raises
+    `TrainingError`, saying how to resume, when training stops before its end.
     """
+    processes = world(strategy)
+    active = ActiveStrategy(strategy, processes.size, run)
     with _without_advice(), _interruptible():
-        trainer = _trainer(settings, steps, callback)
+        trainer = _trainer(settings, steps, callback, active, processes)
         try:
             trainer.fit(module, datamodule=data, ckpt_path=checkpoint, weights_only=True if checkpoint else None)
         except (KeyboardInterrupt, SystemExit) as stop:
@@ -54,12 +61,17 @@ def fit(
             raise TrainingError(text) from stop
         except (TrainingError, OSError) as error:
             raise TrainingError(f"{error}. {_way_on(callback)}") from error
+    return f"{active.found or strategy} on {processes.size} process{'es' if processes.size > 1 else ''}"
 
 
-def _trainer(settings: TrainerSettings, steps: int, callback: RunCheckpoints[Any]) -> pl.Trainer:
+def _trainer(
+    settings: TrainerSettings, steps: int, callback: RunCheckpoints[Any], active: ActiveStrategy, processes: World
+) -> pl.Trainer:
     return pl.Trainer(
         accelerator=settings.accelerator,
-        devices=1,
+        devices=processes.local_size,
+        num_nodes=processes.nodes,
+        strategy=lightning_strategy(active.wanted, processes.size),
         precision=settings.precision,
         # The plan holds every pass, so that one position describes how far a run is.
         max_epochs=1,
@@ -68,7 +80,7 @@ def _trainer(settings: TrainerSettings, steps: int, callback: RunCheckpoints[Any
         val_check_interval=min(settings.evaluate_every, steps) * settings.accumulate,
         check_val_every_n_epoch=None,
         num_sanity_val_steps=0,
-        callbacks=[callback],
+        callbacks=[active, callback],
         deterministic=True,
         use_distributed_sampler=False,
         logger=False,

@@ -33,8 +33,8 @@ def checkpoint_to_resume(out_dir: Path, resume: Resume) -> Path | None:
             raise InputError(f"{out_dir} already holds a run; --resume continues it; or name another folder")
         return None
     if resume == "auto":
-        return last if last.is_file() else None
-    if not resume.is_file():
+        return last if last.exists() else None
+    if not resume.exists():
         raise InputError(f"the checkpoint {resume} does not exist; resume auto takes the last one of the run folder")
     return resume
 
@@ -48,7 +48,7 @@ def take_up(
     what that hash covers. Raises `InputError` for a file of another kind, or of another run.
     """
     try:
-        content = torch.load(checkpoint, map_location="cpu", weights_only=True, mmap=True)
+        content = torch.load(_states(checkpoint), map_location="cpu", weights_only=True, mmap=True)
         saved = content[key]["facts"]["run"]
         state = content["callbacks"][callback.state_key]
     except Exception as error:
@@ -57,3 +57,8 @@ def take_up(
         raise InputError(f"{checkpoint} belongs to other {identity}; resume needs all unchanged")
     callback.load_state_dict(state)
     return callback.finished(steps)
+
+
+def _states(checkpoint: Path) -> Path:
+    """The file with the states: the checkpoint itself, or the first rank's in the folder that DeepSpeed writes."""
+    return min(checkpoint.glob("*/*model_states.pt")) if checkpoint.is_dir() else checkpoint

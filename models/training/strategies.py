@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pytorch_lightning as pl
 import torch
@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from torch.distributed import is_initialized
 from torch.nn.parallel import DistributedDataParallel
 
+from engrain.models.training.settings import Strategy
 from engrain.runtime.errors import InputError, TrainingError
 
-Strategy = Literal["single", "ddp", "fsdp", "zero2", "zero3"]
 _LAUNCH = "torchrun --nproc-per-node=2 -m engrain.recipes train ..."
 
 
@@ -98,7 +98,7 @@ def full_state(trainer: pl.Trainer, module: pl.LightningModule) -> dict[str, Ten
             return {name: value.detach().cpu().clone() for name, value in module.state_dict().items()}
     if isinstance(strategy, ModelParallelStrategy):
         return strategy.lightning_module_state_dict()
-    return {name: value.detach().cpu() for name, value in module.state_dict().items()}
+    return module.state_dict()
 
 
 def active_strategy(trainer: pl.Trainer) -> Strategy:
