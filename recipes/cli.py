@@ -14,6 +14,8 @@ from engrain.runtime.errors import EngrainError
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY.PATH=VALUE]...", help="Overrides of the recipe.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="A trial with this many candidates of each corpus.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Check the inputs and project the cost; ask nobody.")]
 RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="A YAML file, or a shipped recipe's name.")]
 
 app = typer.Typer(
@@ -26,8 +28,12 @@ app = typer.Typer(
 )
 train = typer.Typer(help="Train the salience gate or LoRA-tune the dimensional extractor.", no_args_is_help=True)
 evaluate = typer.Typer(help="Evaluate an exported gate or extractor on a labelled set.", no_args_is_help=True)
+build = typer.Typer(help="Build training sets.", no_args_is_help=True)
+app.add_typer(build, name="build")
 app.add_typer(train, name="train")
 app.add_typer(evaluate, name="eval")
+bench = typer.Typer(help="Run systems on a benchmark and compare runs.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
 inspect = typer.Typer(help="Look at data before it is used.", no_args_is_help=True)
 app.add_typer(inspect, name="inspect")
 
@@ -42,6 +48,48 @@ def quickstart(
     from engrain.recipes import quickstart as verb
 
     verb.command(recipe, overrides or (), json)
+
+
+@app.command()
+def label(
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    limit: Limit = None,
+    dry_run: DryRun = False,
+    json: JsonFlag = False,
+) -> None:
+    """Label user turns by teachers and their consensus (SLICE-Mem A.1). Resumable: no answer is bought twice."""
+    from engrain.recipes import label as verb
+
+    verb.command(recipe, overrides or (), limit, dry_run, json)
+
+
+@build.command("gate")
+def build_gate(
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    limit: Limit = None,
+    dry_run: DryRun = False,
+    json: JsonFlag = False,
+) -> None:
+    """Build a gate corpus from labelled corpora and Memora's released labels (SLICE-Mem A.1), with a quality report."""
+    from engrain.recipes import build_gate as verb
+
+    verb.command(recipe, overrides or (), limit, dry_run, json)
+
+
+@app.command()
+def annotate(
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    annotator: Annotated[str | None, typer.Option(help="Your name; decisions go to a file of that name.")] = None,
+    report: Annotated[bool, typer.Option("--report", help="Agreement of people and teachers so far.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Judge turns in the terminal, as an audit of labels and gates (SLICE-Mem C.2). Resumable."""
+    from engrain.recipes import annotate as verb
+
+    verb.command(recipe, overrides or (), annotator, report, json)
 
 
 @train.command("gate")
@@ -179,6 +227,26 @@ def export(
     from engrain.recipes import export as verb
 
     verb.command(kind, source, out, overwrite, json)
+
+
+@bench.command("run")
+def bench_run(recipe: RecipeName, overrides: Overrides = None, json: JsonFlag = False) -> None:
+    """Build, search, answer and judge by one recipe (LoCoMo, LongMemEval, Memora); resumable, every stage accounted."""
+    from engrain.recipes import bench as verb
+
+    verb.command(recipe, overrides or (), json)
+
+
+@bench.command("compare")
+def bench_compare(
+    left: Annotated[str, typer.Argument(metavar="A", help="Folder of a run.")],
+    right: Annotated[str, typer.Argument(metavar="B", help="Folder of another; the same compares its systems.")],
+    json: JsonFlag = False,
+) -> None:
+    """Paired bootstrap between two runs over the questions that both have."""
+    from engrain.recipes import bench_compare as verb
+
+    verb.command(left, right, json)
 
 
 @app.command()

@@ -14,6 +14,8 @@ from pydantic import AfterValidator, Field
 from engrain.data_builders.config import MemoraGateData, ShippedSplit
 from engrain.models.extractor.config import ExtractorConfig
 from engrain.models.gate.config import GateConfig
+from engrain.recipes.benchmarks.config import BenchRecipe
+from engrain.recipes.label_config import LabelRecipe
 from engrain.runtime.bundle import ThresholdChoice
 from engrain.runtime.schema import Contract
 
@@ -108,9 +110,11 @@ class QuickstartRecipe(Contract):
         return self.output
 
 
-Recipe = GateRecipe | ExtractorRecipe | QuickstartRecipe
+Recipe = GateRecipe | ExtractorRecipe | QuickstartRecipe | BenchRecipe | LabelRecipe
 RECIPES: dict[str, type[Recipe]] = {
     "gate": GateRecipe,
     "extractor": ExtractorRecipe,
     "quickstart": QuickstartRecipe,
+    "label": LabelRecipe,
+    "bench": BenchRecipe,
 }

@@ -13,7 +13,9 @@ from engrain.data_builders.gate_corpus import shipped_gate_corpus
 from engrain.data_builders.shipped import load_shipped
 from engrain.recipes import console
 from engrain.recipes.architecture import Architecture, find_architecture
+from engrain.recipes.benchmarks.config import BenchRecipe
 from engrain.recipes.config import ExtractorRecipe, GateRecipe, MemoraData, QuickstartRecipe, Recipe, ShippedData
+from engrain.recipes.label_config import LabelRecipe, planned
 from engrain.recipes.loading import load_recipe, recipe_hash
 from engrain.recipes.memory_estimate import estimate
 from engrain.recipes.train_extractor import EVALUATION_FILE
@@ -34,7 +36,8 @@ def command(source: str, overrides: Sequence[str], as_json: bool) -> None:
     for part in document["runs"]:
         console.show_fields(f"{part['recipe']}: {part['name']}", _flatten(part["resolved"]))
         console.show_fields("steps", part["steps"])
-        console.show_fields("parameters", part["parameters"])
+        if part["parameters"]:
+            console.show_fields("parameters", part["parameters"])
         if part["memory_gib"]:
             console.show_fields("training memory on one device, GiB", part["memory_gib"])
         console.show_fields("will be written", {str(n): path for n, path in enumerate(part["writes"], start=1)})
@@ -42,10 +45,31 @@ def command(source: str, overrides: Sequence[str], as_json: bool) -> None:
 
 def plan(recipe: Recipe) -> dict[str, Any]:
     """The plan as plain data: one entry of `runs` a training run, and the hash of the resolved recipe."""
+    if isinstance(recipe, BenchRecipe):
+        return {"recipe_hash": recipe_hash(recipe), "runs": [_plan_bench(recipe)]}
+    if isinstance(recipe, LabelRecipe):
+        return {"recipe_hash": recipe_hash(recipe), "runs": [planned(recipe)]}
     parts: list[GateRecipe | ExtractorRecipe] = (
         [recipe.gate, recipe.extractor] if isinstance(recipe, QuickstartRecipe) else [recipe]
     )
     return {"recipe_hash": recipe_hash(recipe), "runs": [_plan_run(part) for part in parts]}
+
+
+def _plan_bench(recipe: BenchRecipe) -> dict[str, Any]:
+    paid = ["answer", *(f"judge ({judge.name})" for judge in recipe.judges)] if recipe.reader else []
+    return {
+        "recipe": recipe.recipe,
+        "name": recipe.name,
+        "resolved": recipe.model_dump(mode="json"),
+        "steps": {
+            "systems": ", ".join(system.name for system in recipe.systems),
+            "stages": ", ".join(["construct", "consolidate", "retrieve", *paid]),
+            "repetitions": recipe.repetitions if recipe.reader else 0,
+        },
+        "parameters": {},
+        "memory_gib": {},
+        "writes": [f"{recipe.folder}/{name}" for name in ("systems/", "vectors.db", "results.json", "report.html")],
+    }
 
 
 def _plan_run(recipe: GateRecipe | ExtractorRecipe) -> dict[str, Any]:

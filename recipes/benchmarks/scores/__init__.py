@@ -1,0 +1,1 @@
+"""Figures of a run: FAMA, accuracy, evidence recall, costs, and intervals between systems."""

@@ -1,0 +1,1 @@
+"""Benchmarks as they are published: their dialogues, their questions, and what counts as an answer."""

@@ -1,0 +1,110 @@
+"""The tables of a run, as the papers lay them out: one row a system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from engrain.recipes import console
+
+Row = tuple[object, ...]
+Table = tuple[str, tuple[str, ...], list[Row]]
+
+_RETRIEVAL = (
+    *("recall@5", "recall@10", "recall@20", "precision@10", "ndcg@10", "sessions@3", "sessions@5", "sessions@10"),
+    *("retrieval FAMA", "presence", "forgotten share", "stale leakage", "deleting turns"),
+)
+_STAGES = ("construct", "consolidate", "retrieve")
+
+
+def tables(document: Mapping[str, Any]) -> list[Table]:
+    """Retrieval, its parts and tasks, construction, and answers where a reader wrote them."""
+    systems = document["systems"]
+    label = f"{document['suite']} ({document['provenance']['label']})"
+    found = [_retrieval(f"{label}: retrieval", systems, document["context_words"])]
+    found += [
+        _grouped(f"{label}: by {group}", systems, f"by {group}")
+        for group in ("task", "part")
+        if any(len(system["retrieval"].get(f"by {group}", {})) > 1 for system in systems)
+    ]
+    found.append(_construction(f"{label}: stages", systems))
+    if any("answers" in system for system in systems):
+        found.append(_answers(f"{label}: answers", systems))
+    if any(system.get("cost") for system in systems):
+        found.append(_costs(f"{label}: calls and tokens", systems))
+    return found
+
+
+def show(document: Mapping[str, Any]) -> None:
+    """Print the tables, the traps of the data, and what failed."""
+    for title, columns, rows in tables(document):
+        console.show_table(title, columns, rows)
+    for trap in document["provenance"]["traps"]:
+        console.say(f"note: {trap}")
+    for system in document["systems"]:
+        for failure in system["failures"]:
+            console.say(f"{system['name']} failed on {failure}")
+
+
+def _retrieval(title: str, systems: Sequence[Mapping[str, Any]], context_words: int) -> Table:
+    names = [name for name in _RETRIEVAL if any(name in system["retrieval"] for system in systems)]
+    columns = ("system", "exercised", "questions", "left out", *names, f"words of {context_words}", "tokens")
+    rows: list[Row] = []
+    for system in systems:
+        scores = system["retrieval"]
+        asked = scores["questions"] - scores.get("without evidence", 0)
+        figures = [scores.get(name) for name in (*names, "context_words", "context_tokens")]
+        rows.append((system["name"], system["exercised"], asked, system["questions left out"], *figures))
+    return title, columns, rows
+
+
+def _grouped(title: str, systems: Sequence[Mapping[str, Any]], key: str) -> Table:
+    groups = list(dict.fromkeys(name for system in systems for name in system["retrieval"].get(key, {})))
+    shown = next(
+        name
+        for name in ("recall@10", "sessions@5", "presence", "context_words")
+        if any(name in own for system in systems for own in system["retrieval"].get(key, {}).values())
+    )
+    rows: list[Row] = [
+        (system["name"], *(system["retrieval"].get(key, {}).get(group, {}).get(shown) for group in groups))
+        for system in systems
+    ]
+    return f"{title}, {shown}", ("system", *groups), rows
+
+
+def _construction(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
+    counts = ("turns", "admitted", "rejected", "records", "changes")
+    columns = ("system", *counts, *(f"{stage} {unit}" for stage in _STAGES for unit in ("wall s", "CPU s")))
+    rows: list[Row] = []
+    for system in systems:
+        stages = system["stages"]
+        merged = {**stages.get("construct", {}), **stages.get("consolidate", {})}
+        seconds = [stages.get(stage, {}).get(unit) for stage in _STAGES for unit in ("wall_s", "cpu_s")]
+        rows.append((system["name"], *(merged.get(name) for name in counts), *seconds))
+    return title, columns, rows
+
+
+def _answers(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
+    columns = ("system", "judge", "draw", "FAMA", "MPA", "FAA", "accuracy", "F1", "low", "high", "unread", "unanswered")
+    rows: list[Row] = []
+    for system in systems:
+        for repetition in system.get("answers", []):
+            for judge, scores in repetition["judges"].items():
+                interval = scores.get("interval", {})
+                shown = [scores.get(name) for name in ("fama", "mpa", "faa", "accuracy", "f1")]
+                bounds = [interval.get("low"), interval.get("high"), scores.get("unread"), repetition["unanswered"]]
+                rows.append((system["name"], judge, repetition["draw"], *shown, *bounds))
+    return title, columns, rows
+
+
+def _costs(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
+    columns = ("system", "stage", "answers", "tokens in", "tokens out", "USD")
+    rows: list[Row] = [
+        (
+            *(system["name"], line["stage"], line["answers"]),
+            *(line["prompt_tokens"], line["completion_tokens"], float(line["cost_usd"])),
+        )
+        for system in systems
+        for line in system.get("cost", [])
+    ]
+    return title, columns, rows
