@@ -37,7 +37,9 @@ class ConversationChroniclesSource(DialogueSource):
         citation="Jang, Boo and Kim 2023, Conversation Chronicles: Towards Diverse Temporal and Relational Dynamics",
         home="https://huggingface.co/datasets/jihyoung/ConversationChronicles",
         roles={"*": Role.USER},
-        files={split: (f"{split}.jsonl",) for split in ("train", "valid", "test")},
+        files={
+            split: (f"{split}.jsonl", f"ConversationChronicles/{split}.jsonl") for split in ("train", "valid", "test")
+        },
         hub=Hub("jihyoung/ConversationChronicles", {"train": "train", "valid": "validation", "test": "test"}),
         defaults=(("train", "valid", "test"),),
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from engrain.data_builders.sources.hub import Hub
 from engrain.data_builders.sources.reader import Corpus, Dialogue, DialogueSource, Line
 from engrain.data_builders.sources.rows import Row
+from engrain.data_builders.sources.splits import below
 from engrain.runtime.schema import Role
 
 _ABOUT = ("emotion_type", "problem_type", "experience_type", "situation")
@@ -30,10 +31,10 @@ class EsconvSource(DialogueSource):
             **dict.fromkeys(("supporter", "sys", "listener"), Role.ASSISTANT),
         },
         files={
-            "all": ("ESConv.json",),
-            **{split: (f"{split}.txt",) for split in ("train", "valid", "test")},
-            "failed": ("FailedESConv.json",),
-            "rebuilt": ("*dialogues_reconstructed.json",),
+            "all": below("ESConv.json"),
+            **{split: (f"{split}.txt", f"esconv/{split}.txt") for split in ("train", "valid", "test")},
+            "failed": below("FailedESConv.json"),
+            "rebuilt": below("*dialogues_reconstructed.json"),
         },
         defaults=(("all",), ("train", "valid", "test"), ("rebuilt",)),
         hub=Hub("thu-coai/esconv", {"train": "train", "valid": "validation", "test": "test"}, text_column="text"),

@@ -15,6 +15,7 @@ from typing import Any
 
 from engrain.data_builders.sources.reader import Corpus, Dialogue, DialogueSource, Line
 from engrain.data_builders.sources.rows import Row
+from engrain.data_builders.sources.splits import below, find_files
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import Role
 
@@ -33,8 +34,8 @@ class LedSource(DialogueSource):
         home="https://github.com/ntunlplab/LifeEventDialog and http://yanran.li/dailydialog",
         roles=dict.fromkeys(_SPEAKERS, Role.USER),
         files={
-            **{split: (f"**/LifeEventDialog_{split}.jsonl",) for split in ("train", "valid", "test")},
-            "joined": ("led_joined_with_dailydialog_text.jsonl",),
+            **{split: below(f"LifeEventDialog_{split}.jsonl") for split in ("train", "valid", "test")},
+            "joined": below("led_joined_with_dailydialog_text.jsonl"),
         },
         defaults=(("train", "valid", "test"), ("joined",)),
     )
@@ -75,7 +76,7 @@ class LedSource(DialogueSource):
     @cached_property
     def _text_path(self) -> Path:
         folder = self.root if self.root is not None and self.root.is_dir() else Path(self.root or ".").parent
-        found = sorted(folder.glob(f"**/{_TEXT}"))
+        found = find_files(folder, below(_TEXT))
         if not found:
             raise InputError(
                 f"{folder}: LED has labels only; put DailyDialog's {_TEXT} beside them ({self.corpus.home})"

@@ -14,6 +14,7 @@ from typing import Any
 
 from engrain.data_builders.sources.reader import Corpus, Dialogue, DialogueSource, Line
 from engrain.data_builders.sources.rows import Row
+from engrain.data_builders.sources.splits import below
 from engrain.runtime.schema import Role
 
 _SPEAKERS = ("Speaker 1", "Speaker 2")
@@ -34,6 +35,11 @@ _UNITS = {
     "day": timedelta(days=1),
     "week": timedelta(weeks=1),
 }
+
+
+def _files(folder: str, split: str, flat: str) -> tuple[str, ...]:
+    """Patterns of a split: ParlAI's folders, one of them alone, or single files named after them."""
+    return *below(f"{folder}/session_*/{split}.txt"), f"session_*/{split}.txt", *below(f"{flat}_*_{split}.txt")
 
 
 class _Msc(DialogueSource):
@@ -58,9 +64,7 @@ class MscSource(_Msc):
 
     corpus = Corpus(
         name="msc",
-        files={
-            s: (f"**/msc_dialogue/session_*/{s}.txt", f"session_[2-5]/{s}.txt", f"session_*_{s}.txt") for s in _SPLITS
-        },
+        files={split: _files("msc_dialogue", split, "session") for split in _SPLITS},
         **_FACTS,
     )
 
@@ -81,7 +85,7 @@ class MscPersonaSource(_Msc):
 
     corpus = Corpus(
         name="msc-persona",
-        files={s: (f"**/msc_personasummary/session_*/{s}.txt", f"personasummary_session_*_{s}.txt") for s in _SPLITS},
+        files={split: _files("msc_personasummary", split, "personasummary_session") for split in _SPLITS},
         **_FACTS,
     )
 

@@ -31,6 +31,11 @@ class Corpus:
     dates: Literal["assigned", "either"] = "assigned"
 
 
+def below(pattern: str) -> tuple[str, ...]:
+    """`pattern` in the root, one folder below it, or two: where it lies in an archive, a clone or a data folder."""
+    return pattern, f"*/{pattern}", f"*/*/{pattern}"
+
+
 def choose_files(
     corpus: Corpus, root: Path | None, splits: Sequence[str] | None, allow_missing: tuple[str, ...]
 ) -> tuple[dict[str, list[Path]], tuple[str, ...]]:
@@ -44,7 +49,7 @@ def choose_files(
         return {(splits or ("file",))[0]: [root]}, ()
     if not root.is_dir():
         raise InputError(f"{root} is no folder; give the folder of {corpus.name} (to be had from {corpus.home})")
-    found = {split: paths for split in corpus.files if (paths := _find(root, corpus.files[split]))}
+    found = {split: paths for split in corpus.files if (paths := find_files(root, corpus.files[split]))}
     wanted = tuple(splits) if splits else _default_splits(corpus, found)
     missing = tuple(split for split in wanted if split not in found)
     refused = [split for split in missing if split not in allow_missing]
@@ -60,8 +65,10 @@ def _default_splits(corpus: Corpus, found: Mapping[str, list[Path]]) -> tuple[st
     return tuple(found) or tuple(corpus.files)
 
 
-def _find(root: Path, patterns: tuple[str, ...]) -> list[Path]:
-    return next((paths for pattern in patterns if (paths := sorted(root.glob(pattern)))), [])
+def find_files(root: Path, patterns: tuple[str, ...]) -> list[Path]:
+    """Files of the first pattern that finds any."""
+    matches = (sorted(path for path in root.glob(pattern) if path.is_file()) for pattern in patterns)
+    return next((paths for paths in matches if paths), [])
 
 
 def _hub_splits(corpus: Corpus, splits: Sequence[str] | None) -> dict[str, list[Path]]:
@@ -79,10 +86,15 @@ def _hub_splits(corpus: Corpus, splits: Sequence[str] | None) -> dict[str, list[
 
 
 def _missing_files(corpus: Corpus, root: Path, missing: list[str], found: Mapping[str, list[Path]]) -> str:
-    expected = "; ".join(f"{split}: {' or '.join(corpus.files[split])}" for split in missing)
+    expected = "; ".join(f"{split}: {' or '.join(_shown(corpus.files[split]))}" for split in missing)
     here = sorted(path.name for path in root.iterdir())
     there = f"splits {', '.join(found)}" if found else f"{', '.join(here[:8])}{', …' if len(here) > 8 else ''}"
     return (
         f"{root}: {corpus.name} needs {expected}; found {there or 'an empty folder'}; "
         f"add the files (from {corpus.home}), or name the split in allow_missing"
     )
+
+
+def _shown(patterns: tuple[str, ...]) -> list[str]:
+    """Patterns without those that look for the same file further down."""
+    return [pattern for pattern in patterns if not pattern.startswith("*/")]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from engrain.data_builders.sources.reader import Corpus, Dialogue, DialogueSource, Line
 from engrain.data_builders.sources.rows import Row
+from engrain.data_builders.sources.splits import below
 from engrain.runtime.schema import Role
 
 DOMAINS = ("flights", "food-ordering", "hotels", "movies", "music", "restaurant-search", "sports")
@@ -25,8 +26,8 @@ class Taskmaster2Source(DialogueSource):
         home="https://github.com/google-research-datasets/Taskmaster/tree/master/TM-2-2020",
         roles={"USER": Role.USER, "ASSISTANT": Role.ASSISTANT},
         files={
-            **{domain: (f"**/data/{domain}.json", f"{domain}.json") for domain in DOMAINS},
-            "examples": ("*_original_examples.json",),
+            **{domain: (*below(f"data/{domain}.json"), f"{domain}.json") for domain in DOMAINS},
+            "examples": below("*tm2_original_examples.json"),
         },
         defaults=(DOMAINS, ("examples",)),
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from engrain.data_builders.sources.hub import Hub
 from engrain.data_builders.sources.reader import Corpus, Dialogue, DialogueSource, Line
 from engrain.data_builders.sources.rows import Row
+from engrain.data_builders.sources.splits import below
 from engrain.runtime.schema import Role
 
 _ROLES = ("user", "assistant")
@@ -26,7 +27,7 @@ class UltraChatSource(DialogueSource):
         citation="Ding et al. 2023, Enhancing Chat Language Models by Scaling High-quality Instructional Conversations",
         home="https://huggingface.co/datasets/stingning/ultrachat",
         roles={"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM},
-        files={"train": ("train_*.jsonl", "ultrachat*.jsonl")},
+        files={"train": ("train_*.jsonl", *below("ultrachat*.jsonl"))},
         hub=Hub("stingning/ultrachat", {"train": "train"}),
     )
 

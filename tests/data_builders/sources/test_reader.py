@@ -14,6 +14,7 @@ import pytest
 from engrain.data_builders.sources.hub import Hub
 from engrain.data_builders.sources.reader import START, Corpus, Dialogue, DialogueSource, Line
 from engrain.data_builders.sources.rows import Row
+from engrain.data_builders.sources.splits import below
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import Role
 from engrain.runtime.timestamps import parse_zone
@@ -31,7 +32,7 @@ class NotesSource(DialogueSource):
         citation="nobody",
         home="nowhere",
         roles={"A": Role.USER, "B": Role.ASSISTANT},
-        files={split: (f"deep/**/{split}.jsonl", f"{split}.jsonl") for split in ("train", "valid", "test")},
+        files={split: (*below(f"deep/{split}.jsonl"), f"{split}.jsonl") for split in ("train", "valid", "test")},
         defaults=(("train", "valid"), ("test",)),
     )
 
@@ -139,16 +140,14 @@ def test_what_is_left_out_is_counted(write: Callable[..., Path]) -> None:
 
 
 def test_splits_are_found_chosen_and_missed_with_a_name(write: Callable[..., Path], tmp_path: Path) -> None:
-    root = write("deep/er/train.jsonl", row("a"))
+    root = write("some/where/deep/train.jsonl", row("a"))
     write("valid.jsonl", row("b"))
     write("test.jsonl", row("c"))
     assert NotesSource(root).splits == ("train", "valid")
     assert NotesSource(root, splits=("test", "train")).splits == ("test", "train")
     (root / "valid.jsonl").unlink()
     assert NotesSource(root).splits == ("train",)
-    with pytest.raises(
-        InputError, match=r"needs valid: deep/\*\*/valid.jsonl or valid.jsonl; found splits train, test"
-    ):
+    with pytest.raises(InputError, match=r"needs valid: deep/valid.jsonl or valid.jsonl; found splits train, test"):
         NotesSource(root, splits=("train", "valid"))
     allowed = NotesSource(root, splits=("train", "valid"), allow_missing=("valid",))
     assert (allowed.splits, allowed.missing_splits) == (("train",), ("valid",))
@@ -159,6 +158,9 @@ def test_splits_are_found_chosen_and_missed_with_a_name(write: Callable[..., Pat
     with pytest.raises(InputError, match="is no folder"):
         NotesSource(tmp_path / "nowhere")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "folder" / "test.jsonl").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"found test\.jsonl"):
+        NotesSource(tmp_path / "folder")
     with pytest.raises(InputError, match="found an empty folder"):
         NotesSource(tmp_path / "empty", allow_missing=("train", "valid", "test"))
     (only,) = NotesSource(root / "test.jsonl").sessions()
