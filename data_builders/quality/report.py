@@ -48,7 +48,8 @@ def quality_report(
 
     `examples` are read once and let go, so a generator will do. `benchmarks` maps a name to the sessions that may not
     occur in the corpus. `rated` are all turns that were rated, also those that the consensus refused: agreement is over
-    them, and over the examples' own votes when it is None. `sources` stand in the card with licence and citation. Raises `InputError` when there are no examples.
+    them, and over the examples' own votes when it is None. `sources` stand in the card with licence and citation.
+    Raises `InputError` when there are no examples.
     """
     report = measure(examples, benchmarks=benchmarks, rated=rated, embed=embed, settings=settings, progress=progress)
     folder.mkdir(parents=True, exist_ok=True)
