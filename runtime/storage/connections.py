@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pydantic import Field
 from engrain.runtime.errors import StoreError
 from engrain.runtime.schema import Contract
 from engrain.runtime.storage.files import check_file, explain
+from engrain.runtime.storage.protocol import Vectors
 
 _SWITCH_PAUSE_S = 0.05
 
@@ -28,6 +29,24 @@ class SQLiteSettings(Contract):
         pattern="^(NORMAL|FULL|EXTRA)$",
         description="FULL keeps an acknowledged write through a power cut; NORMAL through a crash of the process.",
     )
+
+
+class SQLiteConnection:
+    """One transaction, as `database.Connection` describes it."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.execute = connection.execute
+        self.executemany = connection.executemany
+
+    def next_keys(self, table: str, count: int) -> Sequence[int]:
+        """Keys that no row of the table has or ever had. The write lock is held, so nobody else takes them."""
+        last = self.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
+        first = (last[0] if last else 0) + 1
+        return range(first, first + count)
+
+    def stored_vector(self, vector: Vectors) -> bytes:
+        """Little-endian float32, D entries."""
+        return vector.astype("<f4", copy=False).tobytes()
 
 
 class Connections:
@@ -45,24 +64,24 @@ class Connections:
         check_file(path)
 
     @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[SQLiteConnection]:
         """One consistent view over several reads."""
         with self._translated():
             connection = self._connection()
             connection.execute("BEGIN")
             try:
-                yield connection
+                yield SQLiteConnection(connection)
             finally:
                 connection.rollback()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[SQLiteConnection]:
         """One transaction: committed at the end, rolled back on any error."""
         with self._translated(), self._writer:
             connection = self._connection()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                yield connection
+                yield SQLiteConnection(connection)
                 connection.commit()
             except BaseException:
                 connection.rollback()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-
+from engrain.runtime.storage.database import Connection
 from engrain.runtime.storage.rows import condition
 
 KEPT_TOMBSTONES = 10_000
@@ -16,8 +15,16 @@ SELECT own.turn_key FROM record_sources own WHERE own.record_key = ? AND NOT EXI
 """
 
 
-def delete_record(connection: sqlite3.Connection, version: int, user_id: str, key: int, record_id: str) -> None:
-    """Delete one record, its vector, its log entries, and the source turns that no other record draws on."""
+def delete_record(connection: Connection, version: int, user_id: str, record_id: str) -> bool:
+    """Delete one record, its vector, its log entries, and the source turns that no other record draws on.
+
+    False when it is gone. After `tick`, so that nobody else deletes it meanwhile.
+    """
+    sql = "SELECT key FROM records WHERE id = ? AND user_id = ?"
+    found = connection.execute(sql, (record_id, user_id)).fetchone()
+    if found is None:
+        return False
+    key = found[0]
     orphans = connection.execute(_ORPHANS, (key, key)).fetchall()
     connection.execute("DELETE FROM records WHERE key = ?", (key,))
     connection.execute("DELETE FROM changes WHERE user_id = ? AND record_id = ?", (user_id, record_id))
@@ -26,11 +33,10 @@ def delete_record(connection: sqlite3.Connection, version: int, user_id: str, ke
     buried = [(version, user_id, "record", key), *((version, user_id, "turn", orphan) for (orphan,) in orphans)]
     connection.executemany("INSERT INTO tombstones VALUES (?, ?, ?, ?)", buried)
     _trim(connection, user_id)
+    return True
 
 
-def delete_scope(
-    connection: sqlite3.Connection, version: int, user_id: str, agent_id: str | None, run_id: str | None
-) -> int:
+def delete_scope(connection: Connection, version: int, user_id: str, agent_id: str | None, run_id: str | None) -> int:
     """Delete all of a user, or of one agent or run of that user; returns the number of records."""
     narrowed = agent_id is not None or run_id is not None
     where, values = condition({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
@@ -47,7 +53,7 @@ def delete_scope(
     return deleted
 
 
-def tombstones(connection: sqlite3.Connection, user_id: str, version: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def tombstones(connection: Connection, user_id: str, version: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Keys of records and of turns deleted after `version`."""
     sql = "SELECT kind, key FROM tombstones WHERE user_id = ? AND version > ?"
     found = connection.execute(sql, (user_id, version)).fetchall()
@@ -55,7 +61,7 @@ def tombstones(connection: sqlite3.Connection, user_id: str, version: int) -> tu
     return records, tuple(key for kind, key in found if kind == "turn")
 
 
-def _trim(connection: sqlite3.Connection, user_id: str) -> None:
+def _trim(connection: Connection, user_id: str) -> None:
     sql = "SELECT version FROM tombstones WHERE user_id = ? ORDER BY version DESC LIMIT 1 OFFSET ?"
     oldest = connection.execute(sql, (user_id, KEPT_TOMBSTONES)).fetchone()
     if oldest is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 from engrain.runtime.errors import StoreError
+from engrain.runtime.storage.database import Connection
 from engrain.runtime.storage.files import check_header, read_only
 from engrain.runtime.storage.migrations import SCHEMA_VERSION
 from engrain.runtime.storage.tables import check_version, stored_embedder
@@ -21,7 +21,6 @@ _QUESTIONS = {
         "SELECT count(*) FROM record_sources s JOIN records r ON r.key = s.record_key "
         "JOIN turns t ON t.key = s.turn_key WHERE r.user_id <> t.user_id"
     ),
-    "rows from after the file's clock": ("SELECT count(*) FROM scopes WHERE version > (SELECT version FROM clock)"),
     "users whose rows are newer than their version": (
         "SELECT count(*) FROM scopes s WHERE version < (SELECT max(version) FROM records r WHERE r.user_id = s.user_id)"
     ),
@@ -46,13 +45,13 @@ def inspect_store(path: str | Path) -> list[str]:
         return [*_damage(connection), *_contradictions(connection)]
 
 
-def _damage(connection: sqlite3.Connection) -> list[str]:
+def _damage(connection: Connection) -> list[str]:
     damage = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     return damage + ([f"{len(broken)} rows refer to rows that are not there"] if broken else [])
 
 
-def _contradictions(connection: sqlite3.Connection) -> list[str]:
+def _contradictions(connection: Connection) -> list[str]:
     identity = stored_embedder(connection)
     if identity is None:
         return ["the file does not say which embedder made its vectors"]

@@ -6,12 +6,13 @@ it. A step never changes once it is released: add another at the end.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engrain.runtime.storage.database import Connection
+
 # `key` columns are AUTOINCREMENT so that a key is never given twice, not even after a delete.
-# `version` columns hold the clock's value at the last write of the row; tombstones stand for deleted rows, and
+# `version` columns hold the user's version at the last write of the row; tombstones stand for deleted rows, and
 # `scopes.horizon` is the version before which tombstones were not kept (an older index starts again).
 _FIRST = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -69,6 +70,7 @@ CREATE INDEX tombstone_version ON tombstones (user_id, version);
 """
 
 _REVISIONS = """
+DROP TABLE clock;
 ALTER TABLE records ADD COLUMN updated_at TEXT;
 CREATE TABLE revisions (
     key INTEGER PRIMARY KEY AUTOINCREMENT, user_id TEXT NOT NULL, record_id TEXT NOT NULL,
@@ -84,7 +86,7 @@ class Migration:
 
     name: str
     statements: str
-    function: Callable[[sqlite3.Connection], None] | None = None
+    function: Callable[[Connection], None] | None = None
 
 
 MIGRATIONS: tuple[Migration, ...] = (
@@ -96,7 +98,7 @@ MIGRATIONS: tuple[Migration, ...] = (
 SCHEMA_VERSION = len(MIGRATIONS)
 
 
-def migrate(connection: sqlite3.Connection, version: int) -> None:
+def migrate(connection: Connection, version: int) -> None:
     """Bring the tables from `version` (0: an empty file) to the newest, inside a writing transaction."""
     for step in MIGRATIONS[version:]:
         # `executescript` would commit the transaction, so the statements run one by one.
@@ -105,4 +107,3 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
                 connection.execute(statement)
         if step.function is not None:
             step.function(connection)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from engrain.runtime.schema import Link, MemoryRecord, MemoryType, Role, Scope, Status, SupersededSpan, Turn
+from engrain.runtime.storage.database import Connection
 from engrain.runtime.storage.protocol import (
     Admission,
     IndexedRecord,
@@ -165,11 +165,6 @@ def indexed_turn(row: Row) -> IndexedTurn:
     return IndexedTurn(row[0], row[1], row[2], row[3], row[4], Admission(row[5]), row[6], row[7])
 
 
-def vector_bytes(vector: Vectors) -> bytes:
-    """Little-endian float32, D entries."""
-    return vector.astype("<f4", copy=False).tobytes()
-
-
 def condition(terms: Mapping[str, object]) -> tuple[str, list[object]]:
     """An AND of equalities and memberships: None is left out, a list or tuple becomes IN. Values are always bound.
 
@@ -192,7 +187,7 @@ def condition(terms: Mapping[str, object]) -> tuple[str, list[object]]:
     return " AND ".join(clauses), values
 
 
-def source_ids(connection: sqlite3.Connection, record_keys: Sequence[int]) -> dict[int, list[str]]:
+def source_ids(connection: Connection, record_keys: Sequence[int]) -> dict[int, list[str]]:
     """Source turn ids by record key, in order."""
     found: dict[int, list[str]] = {}
     rows = connection.execute(
@@ -205,7 +200,7 @@ def source_ids(connection: sqlite3.Connection, record_keys: Sequence[int]) -> di
     return found
 
 
-def source_times(connection: sqlite3.Connection, user_id: str, ids: Sequence[str]) -> dict[str, datetime]:
+def source_times(connection: Connection, user_id: str, ids: Sequence[str]) -> dict[str, datetime]:
     """Source times of records by id; those that are gone are absent."""
     if not ids:
         return {}

@@ -1,29 +1,16 @@
-"""The embedded store: one SQLite file, every fact in tables, vectors as blobs."""
+"""The embedded store: one SQLite file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 
-from engrain.runtime.schema import Change, MemoryRecord, Role, Scope, Status
-from engrain.runtime.storage import deletion, rows, writing
 from engrain.runtime.storage.connections import Connections, SQLiteSettings
-from engrain.runtime.storage.protocol import (
-    Admission,
-    Batch,
-    Delta,
-    Failure,
-    Revision,
-    StoredTurn,
-    Vectors,
-    Written,
-)
 from engrain.runtime.storage.tables import is_ready, prepare
+from engrain.runtime.storage.tabular import TabularStore
 
 
-class SQLiteStore:
-    """A `Store` in one file. Opening creates it when missing.
+class SQLiteStore(TabularStore):
+    """A `Store` in one file. Opening creates it when missing, and brings an older one up to date.
 
     Raises `StoreError` for a folder, a file that is read-only, truncated, damaged, of another program, of a newer
     version, locked for longer than the busy timeout, or whose vectors come from another embedder.
@@ -31,203 +18,14 @@ class SQLiteStore:
 
     def __init__(self, path: str | Path, embedder: str, dimension: int, settings: SQLiteSettings | None = None) -> None:
         self.path = Path(path)
-        self._embedder = embedder
-        self._dimension = dimension
-        self._connections = Connections(self.path, settings or SQLiteSettings())
+        connections = Connections(self.path, settings or SQLiteSettings())
+        super().__init__(connections, embedder, dimension)
         try:
-            with self._connections.reading() as connection:
+            with connections.reading() as connection:
                 ready = is_ready(connection, self.path, embedder, dimension)
             if not ready:
-                with self._connections.writing() as connection:
+                with connections.writing() as connection:
                     prepare(connection, self.path, embedder, dimension)
         except BaseException:
-            self._connections.close()
+            connections.close()
             raise
-
-    @property
-    def embedder(self) -> str:
-        """Identity of the embedder whose vectors the file holds."""
-        return self._embedder
-
-    @property
-    def dimension(self) -> int:
-        """Length of every vector."""
-        return self._dimension
-
-    def known_turns(self, scope: Scope, ids: Sequence[str]) -> dict[str, StoredTurn]:
-        """Those of `ids` that this very scope already holds."""
-        sql = (
-            f"SELECT {rows.TURN_COLUMNS} FROM turns WHERE user_id = ? AND ifnull(agent_id, '') = ? "
-            "AND ifnull(run_id, '') = ? AND id IN (SELECT value FROM json_each(?))"
-        )
-        values = (scope.user_id, scope.agent_id or "", scope.run_id or "", rows.as_json(list(ids)))
-        with self._connections.reading() as connection:
-            found = [rows.stored_turn(row) for row in connection.execute(sql, values)]
-        return {stored.turn.id: stored for stored in found}
-
-    def recent_turns(
-        self, scope: Scope, session_id: str, before: datetime, limit: int, roles: Sequence[Role] = tuple(Role)
-    ) -> list[StoredTurn]:
-        """The last `limit` turns of a session up to `before` by these roles, oldest first."""
-        sql = (
-            f"SELECT {rows.TURN_COLUMNS} FROM turns WHERE user_id = ? AND session_id = ? AND agent_id IS ? "
-            "AND run_id IS ? AND moment <= ? AND role IN (SELECT value FROM json_each(?)) "
-            "ORDER BY moment DESC, key DESC LIMIT ?"
-        )
-        names, latest = rows.as_json([*map(str, roles)]), before.timestamp()
-        values = (scope.user_id, session_id, scope.agent_id, scope.run_id, latest, names, limit)
-        with self._connections.reading() as connection:
-            return [rows.stored_turn(row) for row in connection.execute(sql, values)][::-1]
-
-    def write(self, batch: Batch) -> Written:
-        """Write a batch in one transaction: all of it or nothing."""
-        with self._connections.writing() as connection:
-            return writing.write_batch(connection, batch)
-
-    def record(self, record_id: str, user_id: str | None = None) -> MemoryRecord | None:
-        """One record, or None when there is none (or it is another user's)."""
-        found = self._records({"id": record_id, "user_id": user_id})
-        return next(iter(found.values()), None)
-
-    def records_by_key(self, user_id: str, keys: Sequence[int]) -> dict[int, MemoryRecord]:
-        """Whole records for index entries."""
-        return self._records({"user_id": user_id, "key": list(keys)})
-
-    def records(
-        self,
-        user_id: str,
-        *,
-        agent_id: str | None = None,
-        run_id: str | None = None,
-        statuses: Sequence[Status] = (Status.ACTIVE,),
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> list[MemoryRecord]:
-        """Records of a user in order of arrival."""
-        terms = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id, "status": [*map(str, statuses)]}
-        return list(self._records(terms, limit, offset).values())
-
-    def turns(
-        self,
-        user_id: str,
-        *,
-        agent_id: str | None = None,
-        run_id: str | None = None,
-        session_id: str | None = None,
-        ids: Sequence[str] | None = None,
-        keys: Sequence[int] | None = None,
-        admissions: Sequence[Admission] | None = None,
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> list[StoredTurn]:
-        """Turns of a user by time."""
-        where, values = rows.condition(
-            {
-                "user_id": user_id,
-                "agent_id": agent_id,
-                "run_id": run_id,
-                "session_id": session_id,
-                "id": None if ids is None else list(ids),
-                "key": None if keys is None else list(keys),
-                "admission": None if admissions is None else [*map(str, admissions)],
-            }
-        )
-        sql = f"SELECT {rows.TURN_COLUMNS} FROM turns WHERE {where} ORDER BY moment, key LIMIT ? OFFSET ?"
-        with self._connections.reading() as connection:
-            found = connection.execute(sql, (*values, -1 if limit is None else limit, offset))
-            return [rows.stored_turn(row) for row in found]
-
-    def changes_since(self, user_id: str, version: int) -> Delta | None:
-        """What changed for a user after `version` (0: everything), or None when nothing did."""
-        with self._connections.reading() as connection:
-            sql = "SELECT version, horizon FROM scopes WHERE user_id = ?"
-            current, horizon = connection.execute(sql, (user_id,)).fetchone() or (0, 0)
-            if current == version:
-                return None
-            restart = version == 0 or version < horizon
-            scope = (user_id, 0 if restart else version)
-            found = connection.execute(rows.INDEXED_RECORD, scope).fetchall()
-            times = rows.source_times(connection, user_id, rows.replacing_ids(found))
-            records = tuple(rows.indexed_record(row, times) for row in found)
-            vectors = rows.stacked_vectors(found, self._dimension)
-            turns = tuple(map(rows.indexed_turn, connection.execute(rows.INDEXED_TURN, scope)))
-            if restart:
-                return Delta(current, vectors, True, records, turns)
-            gone_records, gone_turns = deletion.tombstones(connection, user_id, version)
-        return Delta(current, vectors, False, records, turns, gone_records, gone_turns)
-
-    def delete(self, record_id: str, user_id: str | None = None) -> bool:
-        """Delete a record, its vector and log, and source turns that no other record draws on."""
-        with self._connections.writing() as connection:
-            where, values = rows.condition({"id": record_id, "user_id": user_id})
-            found = connection.execute(f"SELECT key, user_id FROM records WHERE {where}", values).fetchone()
-            if found is None:
-                return False
-            key, owner = found
-            deletion.delete_record(connection, writing.tick(connection, owner), owner, key, record_id)
-        return True
-
-    def delete_all(self, user_id: str, agent_id: str | None = None, run_id: str | None = None) -> int:
-        """Delete every turn and record of a user (or of one agent or run); returns the number of records."""
-        with self._connections.writing() as connection:
-            return deletion.delete_scope(connection, writing.tick(connection, user_id), user_id, agent_id, run_id)
-
-    def update(self, record_id: str, content: str, vector: Vectors, at: datetime, user_id: str | None = None) -> bool:
-        """Give a record another text and vector; all else stays, metadata above all. False when there is none."""
-        with self._connections.writing() as connection:
-            where, values = rows.condition({"id": record_id, "user_id": user_id})
-            found = connection.execute(f"SELECT key, user_id, content FROM records WHERE {where}", values).fetchone()
-            if found is None:
-                return False
-            key, owner, before = found
-            revision = Revision(record_id, before, content, at)
-            writing.update_text(connection, writing.tick(connection, owner), owner, key, revision, vector)
-        return True
-
-    def revisions(self, record_id: str, user_id: str) -> list[Revision]:
-        """Updates of a record's text, oldest first."""
-        sql = "SELECT record_id, before, after, at FROM revisions WHERE user_id = ? AND record_id = ? ORDER BY key"
-        with self._connections.reading() as connection:
-            found = connection.execute(sql, (user_id, record_id)).fetchall()
-        return [Revision(name, before, after, datetime.fromisoformat(at)) for name, before, after, at in found]
-
-    def apply(self, user_id: str, changes: Sequence[Change]) -> tuple[Change, ...]:
-        """Set statuses and log the changes in one transaction; returns those applied.
-
-        A change whose record is no longer in state `before`, or gone, is skipped.
-        """
-        with self._connections.writing() as connection:
-            version = writing.tick(connection, user_id)
-            return tuple(change for change in changes if writing.apply_change(connection, version, user_id, change))
-
-    def changes(self, user_id: str) -> list[Change]:
-        """The consolidation log of a user, oldest first."""
-        with self._connections.reading() as connection:
-            found = connection.execute("SELECT body FROM changes WHERE user_id = ? ORDER BY key", (user_id,))
-            return [Change.model_validate_json(body) for (body,) in found]
-
-    def failures(self, user_id: str) -> list[Failure]:
-        """What extraction could not use, oldest first."""
-        sql = "SELECT session_id, reason, raw, extractor FROM failures WHERE user_id = ? ORDER BY key"
-        with self._connections.reading() as connection:
-            return [Failure(*row) for row in connection.execute(sql, (user_id,))]
-
-    def counters(self, user_id: str) -> dict[str, int]:
-        """Totals over every add of a user."""
-        with self._connections.reading() as connection:
-            sql = "SELECT name, value FROM counters WHERE user_id = ? ORDER BY name"
-            return dict(connection.execute(sql, (user_id,)).fetchall())
-
-    def close(self) -> None:
-        """Release the file. A second close does nothing."""
-        self._connections.close()
-
-    def _records(
-        self, terms: Mapping[str, object], limit: int | None = None, offset: int = 0
-    ) -> dict[int, MemoryRecord]:
-        where, values = rows.condition(terms)
-        sql = f"SELECT {rows.RECORD_COLUMNS} FROM records WHERE {where} ORDER BY key LIMIT ? OFFSET ?"
-        with self._connections.reading() as connection:
-            found = connection.execute(sql, (*values, -1 if limit is None else limit, offset)).fetchall()
-            sources = rows.source_ids(connection, [row[0] for row in found])
-        return {row[0]: rows.memory_record(row, sources.get(row[0], ())) for row in found}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
 from engrain.runtime.errors import StoreError
+from engrain.runtime.storage.database import Connection
 from engrain.runtime.storage.files import APPLICATION_ID
 from engrain.runtime.storage.migrations import SCHEMA_VERSION, migrate
 
 
-def prepare(connection: sqlite3.Connection, path: Path, embedder: str, dimension: int) -> None:
+def prepare(connection: Connection, path: Path, embedder: str, dimension: int) -> None:
     """Create the tables of an empty file, or bring an older one up to date.
 
     Inside a writing transaction, so that of two processes one does it.
@@ -22,9 +22,10 @@ def prepare(connection: sqlite3.Connection, path: Path, embedder: str, dimension
     _check_embedder(connection, path, embedder, dimension)
     if version < SCHEMA_VERSION:
         migrate(connection, version)
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def is_ready(connection: sqlite3.Connection, path: Path, embedder: str, dimension: int) -> bool:
+def is_ready(connection: Connection, path: Path, embedder: str, dimension: int) -> bool:
     """Whether nothing is left to `prepare`.
 
     Raises `StoreError` unless this program and this embedder can use the file; names both embedders.
@@ -36,12 +37,12 @@ def is_ready(connection: sqlite3.Connection, path: Path, embedder: str, dimensio
     return version == SCHEMA_VERSION
 
 
-def has_tables(connection: sqlite3.Connection) -> bool:
+def has_tables(connection: Connection) -> bool:
     """Whether the file holds anything."""
     return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
-def check_version(connection: sqlite3.Connection, path: Path) -> int:
+def check_version(connection: Connection, path: Path) -> int:
     """The file's schema version. Raises `StoreError` for a file of another program or of a newer version."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreError(f"{path} is a SQLite file of another program; give another path")
@@ -55,13 +56,13 @@ def check_version(connection: sqlite3.Connection, path: Path) -> int:
     return version
 
 
-def stored_embedder(connection: sqlite3.Connection) -> tuple[str, int] | None:
+def stored_embedder(connection: Connection) -> tuple[str, int] | None:
     """Identity and dimension of the vectors in a prepared file."""
     meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
     return (meta["embedder"], int(meta["dimension"])) if "embedder" in meta else None
 
 
-def _check_embedder(connection: sqlite3.Connection, path: Path, embedder: str, dimension: int) -> None:
+def _check_embedder(connection: Connection, path: Path, embedder: str, dimension: int) -> None:
     stored = stored_embedder(connection)
     if stored != (embedder, dimension):
         name, length = stored or ("unknown", 0)
@@ -72,7 +73,8 @@ def _check_embedder(connection: sqlite3.Connection, path: Path, embedder: str, d
         )
 
 
-def _create(connection: sqlite3.Connection, embedder: str, dimension: int) -> None:
+def _create(connection: Connection, embedder: str, dimension: int) -> None:
     migrate(connection, 0)
     connection.executemany("INSERT INTO meta VALUES (?, ?)", [("embedder", embedder), ("dimension", str(dimension))])
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

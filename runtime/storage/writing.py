@@ -1,25 +1,22 @@
-"""Writing to a memory file: one batch, one transaction, one tick of the file's clock."""
+"""Writing to a memory file: one batch, one transaction, one tick of the user's version."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from itertools import count
-from typing import TypeVar
+from collections.abc import Mapping
+from datetime import datetime
 
 from engrain.runtime.schema import Change
 from engrain.runtime.storage import rows
-from engrain.runtime.storage.protocol import Batch, Revision, Vectors, Written
-
-Name = TypeVar("Name", str, int)
+from engrain.runtime.storage.database import Connection
+from engrain.runtime.storage.protocol import Batch, Vectors, Written
 
 _COUNT = """
 INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT (user_id, name) DO UPDATE SET value = value + excluded.value
 """
 
 
-def write_batch(connection: sqlite3.Connection, batch: Batch) -> Written:
+def write_batch(connection: Connection, batch: Batch) -> Written:
     """Write turns, records, vectors, failures and counters inside a writing transaction."""
     version = tick(connection, batch.scope.user_id)
     keys, duplicates = _write_turns(connection, version, batch)
@@ -31,7 +28,7 @@ def write_batch(connection: sqlite3.Connection, batch: Batch) -> Written:
     return Written(tuple(keys), duplicates, record_ids)
 
 
-def apply_change(connection: sqlite3.Connection, version: int, user_id: str, change: Change) -> bool:
+def apply_change(connection: Connection, version: int, user_id: str, change: Change) -> bool:
     """Set one record's status and log it, unless the record is gone or no longer in state `before`."""
     sql = "UPDATE records SET status = ?, version = ? WHERE id = ? AND user_id = ? AND status = ?"
     values = (change.after.value, version, change.record_id, user_id, change.before.value)
@@ -42,39 +39,53 @@ def apply_change(connection: sqlite3.Connection, version: int, user_id: str, cha
     return True
 
 
+def owner(connection: Connection, record_id: str, user_id: str | None) -> str | None:
+    """Whose a record is; None when there is none, or it is another user's."""
+    where, values = rows.condition({"id": record_id, "user_id": user_id})
+    found = connection.execute(f"SELECT user_id FROM records WHERE {where}", values).fetchone()
+    return None if found is None else str(found[0])
+
+
 def update_text(
-    connection: sqlite3.Connection, version: int, user_id: str, key: int, revision: Revision, vector: Vectors
-) -> None:
-    """Give a record another text and vector, and keep what it was."""
-    at = revision.at.isoformat()
+    connection: Connection, version: int, user_id: str, record_id: str, content: str, at: datetime, vector: Vectors
+) -> bool:
+    """Give a record another text and vector, and keep what it was. False when it is gone. After `tick`."""
+    sql = "SELECT key, content FROM records WHERE id = ? AND user_id = ?"
+    found = connection.execute(sql, (record_id, user_id)).fetchone()
+    if found is None:
+        return False
+    key, before = found
     # Superseded spans are places in the text that was; in another text they would mark other words.
     sql = "UPDATE records SET content = ?, superseded_spans = '[]', updated_at = ?, version = ? WHERE key = ?"
-    connection.execute(sql, (revision.after, at, version, key))
-    connection.execute("UPDATE vectors SET vector = ? WHERE record_key = ?", (rows.vector_bytes(vector), key))
+    connection.execute(sql, (content, at.isoformat(), version, key))
+    sql = "UPDATE vectors SET vector = ? WHERE record_key = ?"
+    connection.execute(sql, (connection.stored_vector(vector), key))
     sql = "INSERT INTO revisions (user_id, record_id, before, after, at) VALUES (?, ?, ?, ?, ?)"
-    connection.execute(sql, (user_id, revision.record_id, revision.before, revision.after, at))
+    connection.execute(sql, (user_id, record_id, before, content, at.isoformat()))
+    return True
 
 
-def tick(connection: sqlite3.Connection, user_id: str) -> int:
-    """Advance the file's clock and the user's version, inside a writing transaction."""
-    version = int(connection.execute("UPDATE clock SET version = version + 1 RETURNING version").fetchone()[0])
-    sql = "INSERT INTO scopes (user_id, version) VALUES (?, ?) ON CONFLICT (user_id) DO UPDATE SET version = ?"
-    connection.execute(sql, (user_id, version, version))
-    return version
+def tick(connection: Connection, user_id: str) -> int:
+    """Advance the user's version, inside a writing transaction. Until its end no other writes to this user."""
+    sql = (
+        "INSERT INTO scopes (user_id, version) VALUES (?, 1) "
+        "ON CONFLICT (user_id) DO UPDATE SET version = scopes.version + 1 RETURNING version"
+    )
+    return int(connection.execute(sql, (user_id,)).fetchone()[0])
 
 
-def _write_turns(connection: sqlite3.Connection, version: int, batch: Batch) -> tuple[dict[str, int], tuple[str, ...]]:
+def _write_turns(connection: Connection, version: int, batch: Batch) -> tuple[dict[str, int], tuple[str, ...]]:
     """Keys of the new turns by id, and the ids that were there already (another process may have been faster)."""
     present = _present(connection, batch)
     fresh = {new.turn.id: new for new in batch.turns if new.turn.id not in present}
-    keys = _next_keys(connection, "turns", fresh)
+    keys = dict(zip(fresh, connection.next_keys("turns", len(fresh)), strict=True))
     values = [(keys[turn_id], *rows.turn_values(batch.scope, version, new)) for turn_id, new in fresh.items()]
     connection.executemany(rows.INSERT_TURN, values)
     return keys, tuple(new.turn.id for new in batch.turns if new.turn.id in present)
 
 
 def _write_records(
-    connection: sqlite3.Connection,
+    connection: Connection,
     version: int,
     batch: Batch,
     keys: dict[str, int],
@@ -82,10 +93,10 @@ def _write_records(
 ) -> tuple[str, ...]:
     known = set(duplicates)
     wanted = [place for place, record in enumerate(batch.records) if not known.issuperset(record.source_turn_ids)]
-    numbers = _next_keys(connection, "records", wanted)
-    records = [(numbers[place], batch.records[place]) for place in wanted]
+    numbers = connection.next_keys("records", len(wanted))
+    records = [(key, batch.records[place]) for key, place in zip(numbers, wanted, strict=True)]
     connection.executemany(rows.INSERT_RECORD, [(key, *rows.record_values(version, record)) for key, record in records])
-    blobs = [(numbers[place], rows.vector_bytes(batch.vectors[place])) for place in wanted]
+    blobs = [(key, connection.stored_vector(batch.vectors[place])) for key, place in zip(numbers, wanted, strict=True)]
     connection.executemany("INSERT INTO vectors VALUES (?, ?)", blobs)
     sources = [
         (key, position, keys[turn_id])
@@ -97,7 +108,7 @@ def _write_records(
     return tuple(record.id for _, record in records)
 
 
-def _present(connection: sqlite3.Connection, batch: Batch) -> set[str]:
+def _present(connection: Connection, batch: Batch) -> set[str]:
     """Ids of the batch's turns that its scope holds already."""
     scope = batch.scope
     sql = (
@@ -108,13 +119,7 @@ def _present(connection: sqlite3.Connection, batch: Batch) -> set[str]:
     return {row[0] for row in connection.execute(sql, (scope.user_id, scope.agent_id or "", scope.run_id or "", names))}
 
 
-def _next_keys(connection: sqlite3.Connection, table: str, names: Iterable[Name]) -> dict[Name, int]:
-    """Keys that no row of the table has or ever had. The write lock is held, so nobody else takes them."""
-    last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
-    return dict(zip(names, count((last[0] if last else 0) + 1)))
-
-
-def _write_failures(connection: sqlite3.Connection, batch: Batch) -> None:
+def _write_failures(connection: Connection, batch: Batch) -> None:
     scope = batch.scope
     connection.executemany(
         "INSERT INTO failures (user_id, agent_id, run_id, session_id, reason, raw, extractor) "
@@ -127,5 +132,5 @@ def _write_failures(connection: sqlite3.Connection, batch: Batch) -> None:
     )  # fmt: skip
 
 
-def _count(connection: sqlite3.Connection, user_id: str, totals: Mapping[str, int]) -> None:
+def _count(connection: Connection, user_id: str, totals: Mapping[str, int]) -> None:
     connection.executemany(_COUNT, [(user_id, name, value) for name, value in totals.items()])
