@@ -79,6 +79,20 @@ def build_gate(
 
 
 @app.command()
+def agree(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Run folders, gate corpora or JSONL of votes.")],
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples behind each interval.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the resampling.")] = 42,
+    html: Annotated[str | None, typer.Option(help="Also write the page with plots here.")] = None,
+    json: JsonFlag = False,
+) -> None:
+    """How far raters agree (Fleiss, Krippendorff, Cohen), by corpus and type, over every turn that was rated."""
+    from engrain.recipes import agree as verb
+
+    verb.command(paths, resamples, seed, html, json)
+
+
+@app.command()
 def annotate(
     recipe: RecipeName,
     overrides: Overrides = None,

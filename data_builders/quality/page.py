@@ -45,7 +45,7 @@ def agreement_part(page: Page, report: AgreementReport) -> None:
     page.table(
         ("slice", "turns", "field", "unanimous", "Fleiss' kappa", "Krippendorff's alpha"),
         [
-            (part.slice, part.turns, field.field, field.unanimous, _interval(field.fleiss), _interval(field.alpha))
+            (part.slice, part.turns, field.field, field.unanimous, interval(field.fleiss), interval(field.alpha))
             for part in report.slices
             for field in part.fields
         ],
@@ -53,7 +53,7 @@ def agreement_part(page: Page, report: AgreementReport) -> None:
     pairs = [(f"{pair.first} / {pair.second}", pair) for pair in report.field().pairs]
     page.table(
         ("pair, admission", "turns", "agreeing", "Cohen's kappa"),
-        [(name, pair.kappa.items, pair.agreeing, _interval(pair.kappa)) for name, pair in pairs],
+        [(name, pair.kappa.items, pair.agreeing, interval(pair.kappa)) for name, pair in pairs],
     )
     slices = [(part.slice, part.fields[0].alpha) for part in report.slices]
     page.plot(
@@ -187,7 +187,8 @@ def _histogram(axes: Any, lengths: Lengths) -> None:
     axes.legend()
 
 
-def _interval(estimate: Estimate) -> str:
+def interval(estimate: Estimate) -> str:
+    """A statistic with its interval, or `-` where it is undefined."""
     if estimate.value is None:
         return "-"
     if estimate.low is None or estimate.high is None:
