@@ -23,6 +23,9 @@ from engrain.runtime.llm.health import FailureWatch
 Progress = Callable[[int, int], None]
 CUT = "the answer was cut off at the token limit; write the JSON object alone, with a reason of a few words"
 _FILTERED = "content_filter"
+_FEWEST_JUDGED = 10
+"""Candidates below which no teacher is stopped: a share of so few says little, and costs little."""
+_ANSWER_SHOWN = 160
 
 
 @dataclass
@@ -66,7 +69,7 @@ class _Teacher:
         return [self.results[number] for number in range(len(self.candidates))]
 
     def _watch(self, answers: int) -> FailureWatch:
-        over = min(self.settings.judged_over, max(answers, 1))
+        over = self.settings.judged_over if answers < _FEWEST_JUDGED else min(self.settings.judged_over, answers)
         return FailureWatch(f"teacher {self.client.name!r}", share=self.settings.max_bad_share, over=over)
 
     async def _round(self, pending: dict[int, _Pending], watch: FailureWatch | None) -> dict[int, _Pending]:
@@ -115,7 +118,8 @@ class _Teacher:
         if outcome.answer is None:
             return
         if faults:
-            watch.failure(f"{'; '.join(faults)} | answer: {' '.join(outcome.answer.text.split())}")
+            said = " ".join(outcome.answer.text.split())[:_ANSWER_SHOWN]
+            watch.failure(f"answer: {said} | {'; '.join(faults)}")
         else:
             watch.success()
 
