@@ -12,7 +12,7 @@ from engrain.runtime.storage.database import Connection
 from engrain.runtime.storage.protocol import Batch, Vectors, Written
 
 _COUNT = """
-INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT (user_id, name) DO UPDATE SET value = value + excluded.value
+INSERT INTO counters VALUES (?, ?, ?) ON CONFLICT (user_id, name) DO UPDATE SET value = counters.value + excluded.value
 """
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
+from uuid import uuid4
 
 import numpy as np
 import pytest
 
 from engrain.runtime.schema import MemoryRecord, Role, Scope, Turn
+from engrain.runtime.storage.postgres import PostgresSettings, PostgresStore
 from engrain.runtime.storage.protocol import Admission, Batch, NewTurn
 from engrain.runtime.storage.sqlite import SQLiteStore
+from engrain.runtime.storage.tabular import TabularStore
 
 DIMENSION = 4
 START = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)
@@ -24,6 +27,9 @@ class MakeBatch(Protocol):
     def __call__(
         self, *texts: str, user_id: str = "ana", agent_id: str | None = None, session: str = "s1"
     ) -> Batch: ...
+
+
+OpenStore = Callable[..., TabularStore]
 
 
 @pytest.fixture
@@ -67,8 +73,37 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
 
 
+@pytest.fixture(scope="session")
+def postgres_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PostgreSQL server with pgvector of this session's own."""
+    pytest.importorskip("psycopg")
+    pgserver = pytest.importorskip("pgserver")
+    server = pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def open_store(request: pytest.FixtureRequest, path: Path) -> Iterator[OpenStore]:
+    """Opens the same store again and again: a file, or a schema of a database."""
+    opened: list[TabularStore] = []
+    dsn = request.getfixturevalue("postgres_dsn") if request.param == "postgres" else ""
+    schema = f"s{uuid4().hex}"
+
+    def make(embedder: str = "tiny@1", dimension: int = DIMENSION) -> TabularStore:
+        store: TabularStore
+        if dsn:
+            store = PostgresStore(dsn, embedder, dimension, PostgresSettings(schema_name=schema))
+        else:
+            store = SQLiteStore(path, embedder, dimension)
+        opened.append(store)
+        return store
+
+    yield make
+    for store in opened:
+        store.close()
+
+
 @pytest.fixture
-def store(path: Path) -> Iterator[SQLiteStore]:
-    with_file = SQLiteStore(path, "tiny@1", DIMENSION)
-    yield with_file
-    with_file.close()
+def store(open_store: OpenStore) -> TabularStore:
+    return open_store()

@@ -13,7 +13,7 @@ import pytest
 from engrain.runtime.errors import StoreError
 from engrain.runtime.schema import Change, Relation, Scope, Status
 from engrain.runtime.storage.protocol import Batch, Failure
-from engrain.runtime.storage.sqlite import SQLiteStore
+from engrain.runtime.storage.tabular import TabularStore
 
 MakeBatch = Callable[..., Batch]
 
@@ -30,7 +30,7 @@ def drop(record_id: str, before: Status = Status.ACTIVE) -> Change:
     )
 
 
-def test_what_is_written_is_read_back_whole(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_what_is_written_is_read_back_whole(store: TabularStore, make_batch: MakeBatch) -> None:
     batch = make_batch("I moved to Lisbon.", "Grüße, 你好 🙂\x00end")
 
     written = store.write(batch)
@@ -40,7 +40,7 @@ def test_what_is_written_is_read_back_whole(store: SQLiteStore, make_batch: Make
     assert [stored.turn for stored in store.turns("ana")] == [new.turn for new in batch.turns]
 
 
-def test_a_turn_written_twice_is_one_and_brings_no_second_record(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_a_turn_written_twice_is_one_and_brings_no_second_record(store: TabularStore, make_batch: MakeBatch) -> None:
     store.write(make_batch("I moved to Lisbon."))
 
     again = store.write(make_batch("I moved to Lisbon.", "I like it there."))
@@ -51,17 +51,17 @@ def test_a_turn_written_twice_is_one_and_brings_no_second_record(store: SQLiteSt
     assert store.counters("ana") == {"as_given": 2, "records": 2, "turns": 2}
 
 
-def test_a_failing_batch_leaves_nothing(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_a_failing_batch_leaves_nothing(store: TabularStore, make_batch: MakeBatch) -> None:
     good = make_batch("one", "two")
     twice = Batch(good.scope, good.turns, (good.records[0], good.records[0]), good.vectors)
 
-    with pytest.raises(StoreError, match="UNIQUE"):
+    with pytest.raises(StoreError, match=r"(?i)unique"):
         store.write(twice)
 
     assert store.turns("ana") == [] and store.records("ana") == [] and store.counters("ana") == {}
 
 
-def test_users_and_agents_are_apart(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_users_and_agents_are_apart(store: TabularStore, make_batch: MakeBatch) -> None:
     store.write(make_batch("secret of ana"))
     store.write(make_batch("secret of ben", user_id="ben"))
     store.write(make_batch("told to an agent", agent_id="coach"))
@@ -75,7 +75,7 @@ def test_users_and_agents_are_apart(store: SQLiteStore, make_batch: MakeBatch) -
     assert delta is not None and [record.content for record in delta.records] == ["secret of ben"]
 
 
-def test_recent_turns_stop_at_the_given_moment(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_recent_turns_stop_at_the_given_moment(store: TabularStore, make_batch: MakeBatch) -> None:
     batch = make_batch("a", "b", "c", "d")
     store.write(batch)
 
@@ -84,7 +84,7 @@ def test_recent_turns_stop_at_the_given_moment(store: SQLiteStore, make_batch: M
     assert [stored.turn.text for stored in recent] == ["b", "c"]
 
 
-def test_vectors_come_back_bit_for_bit(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_vectors_come_back_bit_for_bit(store: TabularStore, make_batch: MakeBatch) -> None:
     batch = make_batch("a")
     vectors = np.array([[0.1, -1e-30, 1 / 3, 0.9]], dtype=np.float32)
     store.write(Batch(batch.scope, batch.turns, batch.records, vectors))
@@ -95,9 +95,9 @@ def test_vectors_come_back_bit_for_bit(store: SQLiteStore, make_batch: MakeBatch
 
 
 def test_another_connection_sees_writes_and_deletes_as_a_delta(
-    store: SQLiteStore, path: Path, make_batch: MakeBatch
+    store: TabularStore, open_store: Callable[..., TabularStore], make_batch: MakeBatch
 ) -> None:
-    other = SQLiteStore(path, "tiny@1", 4)
+    other = open_store()
     store.write(make_batch("a", "b"))
     whole = other.changes_since("ana", 0)
     assert whole is not None and whole.restart and len(whole.records) == len(whole.turns) == 2
@@ -115,7 +115,7 @@ def test_another_connection_sees_writes_and_deletes_as_a_delta(
 
 
 def test_delete_removes_the_words_everywhere_in_the_tables(
-    store: SQLiteStore, path: Path, make_batch: MakeBatch
+    store: TabularStore, path: Path, make_batch: MakeBatch
 ) -> None:
     store.write(make_batch("my password is swordfish", "hello"))
     store.apply("ana", [drop("ana:None:s1/my password is swordfish")])
@@ -128,7 +128,7 @@ def test_delete_removes_the_words_everywhere_in_the_tables(
     assert store.write(make_batch("my password is swordfish")).record_ids  # It can be added again.
 
 
-def test_delete_all_removes_all_of_one_user_only(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_delete_all_removes_all_of_one_user_only(store: TabularStore, make_batch: MakeBatch) -> None:
     store.write(make_batch(*(f"turn {number}" for number in range(300))))
     store.write(make_batch("kept", user_id="ben"))
     before = store.changes_since("ana", 0)
@@ -142,7 +142,7 @@ def test_delete_all_removes_all_of_one_user_only(store: SQLiteStore, make_batch:
     assert after is not None and after.restart and after.records == ()
 
 
-def test_delete_all_of_an_agent_leaves_the_rest(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_delete_all_of_an_agent_leaves_the_rest(store: TabularStore, make_batch: MakeBatch) -> None:
     store.write(make_batch("mine"))
     store.write(make_batch("the coach's", agent_id="coach"))
 
@@ -151,7 +151,7 @@ def test_delete_all_of_an_agent_leaves_the_rest(store: SQLiteStore, make_batch: 
     assert [record.content for record in store.records("ana")] == ["mine"]
 
 
-def test_status_changes_apply_once_and_are_logged(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_status_changes_apply_once_and_are_logged(store: TabularStore, make_batch: MakeBatch) -> None:
     store.write(make_batch("a", "b"))
     change = drop("ana:None:s1/a")
 
@@ -163,7 +163,7 @@ def test_status_changes_apply_once_and_are_logged(store: SQLiteStore, make_batch
     assert store.apply("ben", [drop("ana:None:s1/b")]) == ()
 
 
-def test_failures_are_kept_and_counted(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_failures_are_kept_and_counted(store: TabularStore, make_batch: MakeBatch) -> None:
     batch = make_batch("a")
     failure = Failure("s1", "no_json", "I cannot do that", "tiny-extractor")
 
@@ -173,7 +173,7 @@ def test_failures_are_kept_and_counted(store: SQLiteStore, make_batch: MakeBatch
     assert store.counters("ana")["failed"] == 1
 
 
-def test_a_closed_store_says_so(store: SQLiteStore) -> None:
+def test_a_closed_store_says_so(store: TabularStore) -> None:
     store.close()
     store.close()
 
@@ -181,7 +181,7 @@ def test_a_closed_store_says_so(store: SQLiteStore) -> None:
         store.records("ana")
 
 
-def test_paging_is_in_order_of_arrival(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_paging_is_in_order_of_arrival(store: TabularStore, make_batch: MakeBatch) -> None:
     store.write(make_batch("a", "b", "c"))
 
     assert [record.content for record in store.records("ana", limit=1, offset=1)] == ["b"]
@@ -191,7 +191,7 @@ def test_paging_is_in_order_of_arrival(store: SQLiteStore, make_batch: MakeBatch
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_writes_through_a_connection_of_its_own(store: SQLiteStore, make_batch: MakeBatch) -> None:
+def test_a_forked_child_writes_through_a_connection_of_its_own(store: TabularStore, make_batch: MakeBatch) -> None:
     store.write(make_batch("parent"))
     child = multiprocessing.get_context("fork").Process(target=store.write, args=(make_batch("child"),))
     child.start()

@@ -1,0 +1,164 @@
+"""PostgreSQL with pgvector as the store, when one machine is not enough. Wants the extra `postgres`."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from engrain.runtime.errors import InputError, StoreError
+from engrain.runtime.schema import Contract
+from engrain.runtime.storage.migrations import SCHEMA_VERSION, migrate
+from engrain.runtime.storage.postgres_statements import PostgresConnection, register_vector
+from engrain.runtime.storage.tabular import TabularStore
+
+if TYPE_CHECKING:
+    import psycopg
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_CREATION_LOCK = 0x456E6772
+"""Held while tables are made, so that of two processes one makes them."""
+
+
+class PostgresSettings(Contract):
+    """How the database is used."""
+
+    schema_name: str = Field(default="engrain", description="PostgreSQL schema that holds the tables.")
+    connect_timeout_s: int = Field(default=10, ge=1, description="Seconds to wait for a connection.")
+    statement_timeout_s: float = Field(default=60.0, gt=0.0, description="Seconds to wait for a statement or a lock.")
+
+
+class PostgresStore(TabularStore):
+    """A `Store` in one schema of a PostgreSQL database; opening creates it when missing.
+
+    Raises `StoreError` when the server cannot be reached, lacks pgvector, or holds vectors of another embedder.
+    """
+
+    def __init__(self, dsn: str, embedder: str, dimension: int, settings: PostgresSettings | None = None) -> None:
+        settings = settings or PostgresSettings()
+        if not _NAME.fullmatch(settings.schema_name):
+            raise InputError(f"schema_name '{settings.schema_name}' must be lower-case letters, digits and underscores")
+        sessions = Sessions(dsn, settings)
+        super().__init__(sessions, embedder, dimension)
+        try:
+            with sessions.writing() as connection:
+                connection.execute("SELECT pg_advisory_xact_lock(?)", (_CREATION_LOCK,))
+                _prepare(connection, settings.schema_name, embedder, dimension)
+        except BaseException:
+            sessions.close()
+            raise
+
+
+class Sessions:
+    """Connections to one database, one a thread."""
+
+    def __init__(self, dsn: str, settings: PostgresSettings) -> None:
+        self._dsn, self._settings = dsn, settings
+        self._local = threading.local()
+        self._open: dict[threading.Thread, psycopg.Connection[tuple[object, ...]]] = {}
+        self._registry = threading.Lock()
+        self._closed = False
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresConnection]:
+        """One consistent view over several reads."""
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[PostgresConnection]:
+        """One transaction: committed at the end, rolled back on any error."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close every thread's connection."""
+        with self._registry:
+            self._closed = True
+            for connection in self._open.values():
+                connection.close()
+            self._open.clear()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[PostgresConnection]:
+        psycopg = _driver()
+        try:
+            connection = self._connection()
+            connection.execute(begin)
+            try:
+                yield PostgresConnection(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if not connection.closed:
+                    connection.execute("ROLLBACK")
+                raise
+        except psycopg.Error as error:
+            raise StoreError(_explained(error)) from error
+
+    def _connection(self) -> psycopg.Connection[tuple[object, ...]]:
+        if self._closed:
+            raise StoreError("the PostgreSQL store is closed; open the memory again")
+        connection: psycopg.Connection[tuple[object, ...]] | None = getattr(self._local, "connection", None)
+        if connection is None or connection.closed:
+            connection = self._local.connection = self._connect()
+        return connection
+
+    def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
+        settings = self._settings
+        connection = _driver().connect(self._dsn, autocommit=True, connect_timeout=settings.connect_timeout_s)
+        milliseconds = int(1000 * settings.statement_timeout_s)
+        connection.execute(f"SET statement_timeout = {milliseconds}; SET lock_timeout = {milliseconds}")
+        # pgvector lives where the database keeps it; the tables in a schema of their own.
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {settings.schema_name}")
+        connection.execute(f"SET search_path = {settings.schema_name}, public")
+        register_vector(connection)
+        with self._registry:
+            for thread in [thread for thread in self._open if not thread.is_alive()]:
+                self._open.pop(thread).close()
+            self._open[threading.current_thread()] = connection
+        return connection
+
+
+def _prepare(connection: PostgresConnection, schema: str, embedder: str, dimension: int) -> None:
+    connection.dimension = dimension
+    sql = "SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'meta'"
+    if not connection.execute(sql, (schema,)).fetchone()[0]:
+        migrate(connection, 0)
+        values = {"embedder": embedder, "dimension": str(dimension), "version": str(SCHEMA_VERSION)}
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", list(values.items()))
+        return
+    meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+    version = int(meta["version"])
+    if version > SCHEMA_VERSION:
+        raise StoreError(f"the database has schema version {version}; this Engrain reads up to {SCHEMA_VERSION}")
+    if (meta["embedder"], int(meta["dimension"])) != (embedder, dimension):
+        raise StoreError(
+            f"the database holds vectors of the embedder '{meta['embedder']}' ({meta['dimension']} dimensions); it was "
+            f"opened with '{embedder}' ({dimension} dimensions): open it with the first, use another schema, or make "
+            "its vectors again with `engrain memory reembed`"
+        )
+    if version < SCHEMA_VERSION:
+        migrate(connection, version)
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'version'", (str(SCHEMA_VERSION),))
+
+
+def _driver() -> type[psycopg] | object:  # type: ignore[valid-type]
+    try:
+        import psycopg
+    except ImportError:
+        raise InputError("PostgreSQL wants the extra 'postgres': pip install 'engrain[postgres]'") from None
+    return psycopg
+
+
+def _explained(error: psycopg.Error) -> str:
+    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if "vector" in text and ("extension" in text or "not available" in text):
+        return f"PostgreSQL: {text}; install pgvector on the server"
+    if "timeout" in text:
+        return f"PostgreSQL: {text}; another program holds a lock, try again when it is done"
+    return f"PostgreSQL: {text}"
