@@ -68,17 +68,17 @@ def _lines(stream: IO[bytes], path: Path) -> Iterator[Row]:
     number = index = 0
     while line := stream.readline(MAX_ROW + 1):
         number += 1
+        if line.isspace() or line.strip() == _BOM:
+            continue
         place = f"{path}, line {number}"
         if len(line) > MAX_ROW:
             raise fault_at(place, f"the line is longer than {MAX_ROW // 2**20} MiB; no row of a corpus is", index)
-        if not line.strip().removeprefix(_BOM):
-            continue
         try:
             value = parse_json(line)
         except UnicodeDecodeError as error:
             raise fault_at(place, f"not valid UTF-8 ({error.reason})", index) from None
         except ValueError as error:
-            cut = "" if line.endswith(b"\n") else "; it is the last line and seems cut off"
+            cut = "; it is the last line and seems cut off" if _ends_early(error, line) else ""
             raise fault_at(place, f"not valid JSON ({error}){cut}", index) from None
         yield Row(value, place, index, str(path))
         index += 1
@@ -175,13 +175,22 @@ class _Window:
     def _bad_item(self, error: json.JSONDecodeError) -> InputError:
         if not self._whole:
             return self._fault(f"the item is longer than {MAX_ROW // 2**20} MiB; no row of a corpus is")
-        if error.pos >= len(self._text.rstrip()) or "Unterminated" in error.msg:
+        if _at_end(error):
             return self._fault(_CUT)
         line = self._line + self._text.count("\n", self._position, error.pos)
         return self._fault(f"not valid JSON ({error.msg}, in line {line})")
 
     def _fault(self, what: str) -> InputError:
         return fault_at(f"{self._path}, line {self._line}", what, self.index)
+
+
+def _ends_early(error: ValueError, line: bytes) -> bool:
+    """Whether a line is no JSON because the file ends in the middle of it."""
+    return not line.endswith(b"\n") and isinstance(error, json.JSONDecodeError) and _at_end(error)
+
+
+def _at_end(error: json.JSONDecodeError) -> bool:
+    return error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated")
 
 
 def _starts_list(stream: IO[bytes]) -> bool:

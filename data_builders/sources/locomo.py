@@ -97,12 +97,12 @@ class LocomoSource:
         stamp = conversation.get(f"session_{number}_date_time")
         if not isinstance(stamp, str):
             raise InputError(f"{place}: expected session_{number}_date_time beside it, found none")
+        given = conversation[f"session_{number}"]
         try:
             started_at = parse_timestamp(stamp, self._zone)
-        except InputError as error:
+            moments = session_moments(started_at, len(given))
+        except (InputError, OverflowError) as error:
             raise InputError(f"{place}: {error}") from None
-        given = conversation[f"session_{number}"]
-        moments = session_moments(started_at, len(given))
         session_id = f"{name}/session_{number}"
         turns = tuple(
             Turn(

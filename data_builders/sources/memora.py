@@ -102,9 +102,9 @@ class MemoraSource:
     def _started_at(self, day: str, ordinal: int, path: Path) -> datetime:
         try:
             start = datetime.combine(date.fromisoformat(day), self._start)
-        except (TypeError, ValueError):
+            moment = session_moments(start, 2, ordinal * self._gap)[1]
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{path}: expected a date such as 2025-06-01, found {day!r}") from None
-        moment = session_moments(start, 2, ordinal * self._gap)[1]
         if moment.date() != start.date():
             raise InputError(
                 f"{path}: session {ordinal + 1} of {day} would start on the next day; lower the session gap or hour"

@@ -140,7 +140,8 @@ class DialogueSource(ABC):
         for position, (line, moment) in enumerate(self._timed(dialogue, row), start=1):
             if not isinstance(line.text, str):
                 raise row.fault(f"turn {position}: expected its text to be a string, found {line.text!r:.60}")
-            if not line.text.strip():
+            if not any(map(str.isprintable, line.text.strip())):
+                # White space, or characters that nobody sees, such as a zero-width space.
                 self.counts["empty_turns"] += 1
                 continue
             turn = self._turn(line, f"{session_id}/t{position:02d}", session_id, moment, row)

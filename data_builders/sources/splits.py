@@ -48,7 +48,9 @@ def choose_files(
     if root.is_file():
         return {(splits or ("file",))[0]: [root]}, ()
     if not root.is_dir():
-        raise InputError(f"{root} is no folder; give the folder of {corpus.name} (to be had from {corpus.home})")
+        raise InputError(
+            f"{root} is no folder and no file; give the place of {corpus.name}, which is to be had from {corpus.home}"
+        )
     found = {split: paths for split in corpus.files if (paths := find_files(root, corpus.files[split]))}
     wanted = tuple(splits) if splits else _default_splits(corpus, found)
     missing = tuple(split for split in wanted if split not in found)

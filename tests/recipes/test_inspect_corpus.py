@@ -100,7 +100,7 @@ def test_the_tables_show_texts_as_they_are(chats: Path, words: Path, capsys: pyt
     ("arguments", "message"),
     [
         (("chats",), "no corpus is called 'chats'; did you mean chat?"),
-        (("chat", "--root", "nowhere"), "nowhere is no folder"),
+        (("chat", "--root", "nowhere"), "nowhere is no folder and no file"),
         (("msc",), "msc is on no hub"),
         (("chat", "--root", "empty"), "chat needs all: *.json*; found an empty folder"),
         (("chat", "--root", "chats.jsonl", "--tokenizer", "./none"), "./none is not a folder"),

@@ -94,6 +94,16 @@ def test_a_bad_item_names_file_and_line(tmp_path: Path, bad: bytes, line: int, f
     assert str(caught.value).startswith(f"{path}, line {line}: ")
 
 
+def test_only_a_line_that_ends_early_is_said_to_be_cut(tmp_path: Path) -> None:
+    for data in (DEEP, b'{"a": 1}\r{"a": 2}\r', b'{"a": "\\ud83d"}', b"{'a': 1}"):
+        with pytest.raises(InputError, match="line 1: not valid JSON") as caught:
+            values(written(tmp_path, data))
+        assert "cut off" not in str(caught.value)
+    for data in (b'{"a": 1', b'{"a": "x', b'{"a":', b"{"):
+        with pytest.raises(InputError, match="seems cut off"):
+            values(written(tmp_path, data))
+
+
 def test_whole_characters_written_as_escapes_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, b'{"a": "\\ud83d\\ude00 \\\\ud83d"}\n[{"a": "\\ud83d\\ude00"}]')
     assert values(path) == [{"a": "😀 \\ud83d"}, [{"a": "😀"}]]

@@ -127,3 +127,25 @@ def test_real_counts(real_data: Path) -> None:
     }
     assert sum(question.malformed_entries for question in questions) == 4
     assert [question.unusable_evidence for question in questions if question.unusable_evidence] == [("D10:19",), ("D",)]
+
+
+@pytest.mark.parametrize(
+    ("stamp", "fault"), [("1:56 am on 1 January, 0001", "out of range"), ("noon", "'noon' is not")]
+)
+def test_a_time_that_cannot_be_names_the_session(tmp_path: Path, stamp: str, fault: str) -> None:
+    sample = locomo_sample()
+    sample["conversation"]["session_2_date_time"] = stamp
+    source = LocomoSource(write(tmp_path, [sample]), time_zone="Asia/Tokyo")
+    with pytest.raises(InputError, match=rf"locomo\.json, conv-1, session_2: .*{fault}"):
+        list(source.sessions())
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [(b'["\\ud83d"]', "lacks its other half"), (b"[" * 100_000, "nested too deeply"), (b"\xff", "invalid start byte")],
+)
+def test_a_file_that_is_no_json_is_named(tmp_path: Path, content: bytes, fault: str) -> None:
+    path = tmp_path / "locomo.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=rf"locomo\.json is not valid JSON \(.*{fault}"):
+        LocomoSource(path)

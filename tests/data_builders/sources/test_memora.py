@@ -49,6 +49,31 @@ def test_a_day_that_is_too_full_is_refused(write_memora: Write, memora_session: 
         list(MemoraSource(root, "weekly", start_hour=23, session_gap=timedelta(hours=1)).sessions())
 
 
+def test_a_day_before_the_first_of_all_is_refused(write_memora: Write, memora_session: Make) -> None:
+    root = write_memora("weekly", [memora_session(1, "writer", TALK, "0001-01-01")])
+    assert len(list(MemoraSource(root, "weekly").sessions())) == 1
+    with pytest.raises(InputError, match=r"session_0001\.json: expected a date such as 2025-06-01, found '0001-01-01'"):
+        list(MemoraSource(root, "weekly", time_zone="Asia/Tokyo").sessions())
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b'{"a": "\\ud83d"}', "lacks its other half"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"\xff", "invalid start byte"),
+        (b"", "Expecting value"),
+    ],
+)
+def test_files_that_are_no_json_are_named(
+    write_memora: Write, memora_session: Make, content: bytes, fault: str
+) -> None:
+    root = write_memora("weekly", [memora_session(1, "writer", TALK)])
+    (root / "memora/data/weekly/writer/conversations/session_0002.json").write_bytes(content)
+    with pytest.raises(InputError, match=rf"session_0002\.json is not valid JSON \(.*{fault}.*; 1 sessions before it"):
+        list(MemoraSource(root, "weekly").sessions())
+
+
 def test_the_root_may_be_any_folder_above(write_memora: Write, memora_session: Make) -> None:
     root = write_memora("weekly", [memora_session(1, "writer", TALK)])
     for folder in (root, root / "memora", root / "memora" / "data"):

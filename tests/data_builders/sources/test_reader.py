@@ -128,15 +128,19 @@ def test_rows_of_another_kind_are_refused(write: Callable[..., Path], bad: Any) 
 
 def test_what_is_left_out_is_counted(write: Callable[..., Path]) -> None:
     root = write(
-        "train.jsonl", row("x", said("A", " \n"), said("B", " hi\t")), row("x"), row("y", said("A", "")), row("x")
+        "train.jsonl",
+        row("x", said("A", " \n"), said("B", " hi\t")),
+        row("x"),
+        row("y", said("A", "\u200b\ufeff"), said("B", "\x00\u00a0"), said("A", "")),
+        row("x"),
     )
     source = NotesSource(root)
     sessions = list(source.sessions())
     assert [labelled.session.id for labelled in sessions] == ["notes/train/x", "notes/train/x#2", "notes/train/x#3"]
     assert [(turn.id, turn.text) for turn in sessions[0].session.turns] == [("notes/train/x/t02", "hi")]
-    assert source.counts == {"empty_turns": 2, "empty_sessions": 1, "repeated_ids": 2}
+    assert source.counts == {"empty_turns": 4, "empty_sessions": 1, "repeated_ids": 2}
     list(source.sessions())
-    assert source.counts["empty_turns"] == 2, "a second reading starts to count anew"
+    assert source.counts["empty_turns"] == 4, "a second reading starts to count anew"
 
 
 def test_splits_are_found_chosen_and_missed_with_a_name(write: Callable[..., Path], tmp_path: Path) -> None:
