@@ -133,21 +133,31 @@ def _signatures(shingles: Hashes, starts: Positions, rng: np.random.Generator, p
 
 def _candidates(signatures: Signatures, near_overlap: float) -> Positions:
     """Pairs `P x 2` that share a band and whose signatures do not rule the overlap out."""
-    found: list[Positions] = []
+    found = [np.empty((0, 2), dtype=np.int64)]
     for band in np.split(signatures, _BANDS, axis=1):
-        _, bucket = np.unique(np.ascontiguousarray(band), axis=0, return_inverse=True)
-        bucket = bucket.reshape(-1)
+        bucket = _one_hash(band)
         order = np.argsort(bucket, kind="stable")
         for pairs in _bucket_pairs(bucket[order]):
             found.append(order[pairs])
-    pairs = np.unique(np.sort(np.concatenate(found), axis=1), axis=0)
+    both = np.sort(np.concatenate(found), axis=1)
+    codes = np.unique(both[:, 0] * len(signatures) + both[:, 1])
+    pairs = np.stack(np.divmod(codes, len(signatures)), axis=1)
     # Three standard deviations of a 64-value signature below the overlap asked for.
     least = near_overlap - 3 * (near_overlap * (1 - near_overlap) / _PERMUTATIONS) ** 0.5
     kept = [chunk[_alike(signatures, chunk) >= least] for chunk in _chunks(pairs)]
     return np.concatenate(kept) if kept else pairs
 
 
-def _bucket_pairs(buckets: NDArray[np.int64]) -> Iterator[Positions]:
+def _one_hash(band: Signatures) -> Hashes:
+    """A hash for each row of a band; rows that differ collide once in 2^64."""
+    mixed = np.zeros(len(band), dtype=np.uint64)
+    with np.errstate(over="ignore"):
+        for column in band.T:
+            mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9) + column
+    return mixed
+
+
+def _bucket_pairs(buckets: Hashes) -> Iterator[Positions]:
     """Positions of a sorted bucket list: each member with its next neighbours, and with the bucket's first."""
     positions = np.arange(len(buckets), dtype=np.int64)
     for distance in range(1, min(_NEIGHBOURS, len(buckets) - 1) + 1):
