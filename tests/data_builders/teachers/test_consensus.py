@@ -81,7 +81,7 @@ def test_dawid_skene_finds_planted_rates_and_beats_the_majority() -> None:
     assert fitted.specificity == pytest.approx([rate for _, rate in rates], abs=0.05)
     assert fitted.prevalence == pytest.approx(0.3, abs=0.03)
     modelled, counted = (fitted.posterior >= 0.5) == truth, (votes.sum(axis=1) >= 3) == truth
-    assert modelled.mean() > counted.mean() + 0.08
+    assert modelled.mean() > counted.mean() + 0.04
     assert np.array_equal(dawid_skene.fit(votes).posterior, fitted.posterior)
 
 
