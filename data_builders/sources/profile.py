@@ -90,6 +90,12 @@ def profile_corpus(
     return counts.profile(source, complete)
 
 
+def _left_out(source: Source) -> dict[str, int]:
+    """What a reader counted, in `counts` or in a property of its own."""
+    own = {name: getattr(source, name, 0) for name in ("empty_turns", "dates_without_session")}
+    return {kind: count for kind, count in getattr(source, "counts", own).items() if count}
+
+
 class _Counts:
     """Running counts of one pass."""
 
@@ -150,7 +156,7 @@ class _Counts:
             turns_a_session=self.turns / self.sessions,
             first=self.first,
             last=self.last,
-            left_out={kind: count for kind, count in getattr(source, "counts", {}).items() if count},
+            left_out=_left_out(source),
             lengths=self._lengths.summary() if self._lengths is not None else (),
             examples=tuple(self.examples),
         )

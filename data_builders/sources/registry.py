@@ -16,6 +16,7 @@ from engrain.data_builders.sources.esconv import EsconvSource
 from engrain.data_builders.sources.jsonl import JsonlSource
 from engrain.data_builders.sources.led import LedSource
 from engrain.data_builders.sources.locomo import LocomoSource
+from engrain.data_builders.sources.longmemeval import LongMemEvalSource
 from engrain.data_builders.sources.memora import MemoraSource
 from engrain.data_builders.sources.msc import MscPersonaSource, MscSource
 from engrain.data_builders.sources.reader import START, DialogueSource
@@ -25,7 +26,7 @@ from engrain.runtime.errors import InputError
 from engrain.runtime.timestamps import parse_zone
 
 LOCAL_ZONE = "UTC"
-"""Zone of the local times of LoCoMo and Memora, and of assigned ones, when none is stated."""
+"""Zone of the local times of LoCoMo, LongMemEval and Memora, and of assigned ones, when none is stated."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,11 @@ def _locomo(root: Path | None, choice: Choice) -> Source:
     return LocomoSource(path, time_zone=choice.zone or LOCAL_ZONE, conversations=choice.people)
 
 
+def _longmemeval(root: Path | None, choice: Choice) -> Source:
+    path = _required(root, "longmemeval", choice)
+    return LongMemEvalSource(path, time_zone=choice.zone or LOCAL_ZONE, items=choice.people)
+
+
 def _memora(root: Path | None, choice: Choice) -> Source:
     """With one split named, `root` is the data folder; otherwise it is the split's own folder."""
     if choice.splits is None or root is None:
@@ -111,6 +117,7 @@ SOURCES: Mapping[str, Opener] = {
     "jsonl": _jsonl,
     "led": _dialogues(LedSource),
     "locomo": _locomo,
+    "longmemeval": _longmemeval,
     "memora": _memora,
     "msc": _dialogues(MscSource),
     "msc-persona": _dialogues(MscPersonaSource),
@@ -119,7 +126,7 @@ SOURCES: Mapping[str, Opener] = {
 }
 """Corpus name to what opens it."""
 
-_CHOOSE_PEOPLE = frozenset({"locomo", "memora"})
+_CHOOSE_PEOPLE = frozenset({"locomo", "longmemeval", "memora"})
 """Readers that choose people themselves, and so need not read the others."""
 
 

@@ -158,4 +158,5 @@ def test_a_damaged_file_is_read_or_refused_with_its_name(name: str, tmp_path: Pa
 
 
 def test_every_corpus_is_damaged_here() -> None:
-    assert set(SAMPLES) == set(SOURCES)
+    # LongMemEval's reader has a file of tests of its own.
+    assert set(SAMPLES) | {"longmemeval"} == set(SOURCES)

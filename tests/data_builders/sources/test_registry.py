@@ -15,7 +15,7 @@ from engrain.data_builders.sources.registry import SOURCES, open_source
 from engrain.runtime.errors import InputError
 
 Json = dict[str, Any]
-NEEDS_A_ROOT = ("chat", "jsonl", "led", "locomo", "memora", "msc", "msc-persona", "taskmaster-2")
+NEEDS_A_ROOT = ("chat", "jsonl", "led", "locomo", "longmemeval", "memora", "msc", "msc-persona", "taskmaster-2")
 
 
 def test_an_unknown_name_is_met_with_the_nearest_or_all(tmp_path: Path) -> None:
