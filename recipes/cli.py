@@ -233,14 +233,15 @@ def cost(
 def export(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="gate, extractor or embedder.")],
     source: Annotated[str, typer.Argument(help="A run's folder; for an embedder, a model name or folder.")],
-    out: Annotated[str, typer.Argument(help="Folder of the new bundle.")],
+    out: Annotated[str, typer.Argument(help="Folder of the new bundle; a file for gguf.")],
+    to: Annotated[str, typer.Option(help="Of an extractor: bundle, adapter, merged or gguf.")] = "bundle",
     overwrite: Annotated[bool, typer.Option(help="Replace a bundle that is already there.")] = False,
     json: JsonFlag = False,
 ) -> None:
     """Turn a trained checkpoint into a bundle: safetensors, ONNX, tokenizer, manifest with hashes, model card."""
     from engrain.recipes import export as verb
 
-    verb.command(kind, source, out, overwrite, json)
+    verb.command(kind, source, out, overwrite, json, to)
 
 
 @bench.command("run")

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 
 from engrain.models.export.folder import whole_folder
-from engrain.models.extractor.base import locate_base
+from engrain.models.export.logits import probe_logits, require_close
+from engrain.models.extractor.base import locate_base, refuse_quantised
 from engrain.models.extractor.config import DType, ExtractorConfig
 from engrain.models.extractor.generation import load_adapter
 from engrain.models.extractor.training import ExtractorRun
@@ -28,10 +29,6 @@ LOGIT_BOUND = 1e-4
 """Largest logit difference between adapter and merged model, as a share of the largest logit (at least 1).
 
 Float32 rounding alone gives 3e-6 for SmolLM2-135M, where logits reach 39; a merge in bfloat16 gives 1e-3 and more."""
-_PROBES = (
-    '[2026-02-02T09:54:41+00:00, Mon] 1.User: We moved to Porto in March.\n{"memories":[{"source_id":1,"content":"The',
-    "用户喜欢绿茶。 ¿Dónde está la estación? 🙂 keywords, reason, purpose, 2026-05-11",
-)
 
 
 def export_extractor(
@@ -55,7 +52,7 @@ def export_extractor(
     is no longer the one that was tuned.
     """
     config = run.config
-    _check_base(run)
+    check_base(run)
     with whole_folder(out) as part:
         tokenizer = _write_weights(config, run.adapter, part, merged=merged, dtype=dtype, bound=bound)
         tokenizer.save_pretrained(part)
@@ -69,8 +66,22 @@ def export_extractor(
     return out
 
 
-def _check_base(run: ExtractorRun) -> None:
+def export_merged(run: ExtractorRun, out: Path, *, dtype: DType = "float32", bound: float = LOGIT_BOUND) -> Path:
+    """Write the merged model as a plain transformers folder, the layout that vLLM reads; errors as `export_extractor`.
+
+    `out` must not exist, or be empty.
+    """
+    check_base(run)
+    with whole_folder(out) as part:
+        tokenizer = _write_weights(run.config, run.adapter, part, merged=True, dtype=dtype, bound=bound)
+        tokenizer.save_pretrained(part)
+    return out
+
+
+def check_base(run: ExtractorRun) -> None:
+    """Raise `InputError` when the base cannot be merged into, or is not the one that the run tuned."""
     base = run.config.model.base
+    refuse_quantised(base)
     if locate_base(base).weights_hash != run.base_hash:
         raise InputError(f"{base} has other weights than when {run.folder} was trained; restore them or retrain")
 
@@ -80,9 +91,9 @@ def _write_weights(
 ) -> Any:
     """Merge, compare, cast, save, read back, compare; returns the tokenizer."""
     tuned, tokenizer = load_adapter(config, adapter)
-    expected = _logits(tuned, tokenizer)
+    expected = probe_logits(tuned, tokenizer)
     model = tuned.merge_and_unload(safe_merge=True).eval()
-    _require_close(_logits(model, tokenizer), expected, bound, "the merged model")
+    require_close(probe_logits(model, tokenizer), expected, bound, "the merged model")
     if merged:
         exact = {key: value.to(getattr(torch, dtype)) for key, value in model.state_dict().items()}
         with quiet_loading():
@@ -104,23 +115,6 @@ def _read_back(folder: Path, expected: Mapping[str, Tensor]) -> None:
     changed = [key for key, value in expected.items() if key not in found or not torch.equal(found[key], value)]
     if changed:
         raise BundleError(f"{len(changed)} exported weights read back differently, first {changed[0]}")
-
-
-def _logits(model: Any, tokenizer: Any) -> list[Tensor]:
-    """Logits of the probe texts, each 1 x T x V."""
-    texts = [tokenizer.encode(text, add_special_tokens=False) for text in _PROBES]
-    with torch.inference_mode():
-        return [model(input_ids=torch.tensor([ids])).logits for ids in texts]
-
-
-def _require_close(found: list[Tensor], expected: list[Tensor], bound: float, what: str) -> None:
-    scale = max(1.0, *(float(part.abs().max()) for part in expected))
-    difference = max(float((left - right).abs().max()) for left, right in zip(found, expected, strict=True)) / scale
-    if not difference <= bound:
-        raise BundleError(
-            f"{what} differs from the adapter model by {difference:.2g} of its largest logit, more than {bound:.2g}; "
-            "the merge is not to be trusted: check that the base model is the one that was tuned, in float32"
-        )
 
 
 def _manifest(

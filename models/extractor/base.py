@@ -70,6 +70,22 @@ def load_model(base: BaseModel, tokenizer: Any, *, dtype: DType = "float32", att
     return model
 
 
+def refuse_quantised(name: str) -> None:
+    """Raise `InputError` when the weights behind `name` are quantised: a merge into them would be rounded away."""
+    from transformers import AutoConfig
+
+    source = resolve(name)
+    if isinstance(source, Path) and not (source / "config.json").is_file():
+        return  # GGUF, which `locate_base` turns into float32.
+    settings = getattr(AutoConfig.from_pretrained(source), "quantization_config", None)
+    if settings is not None:
+        method = settings.get("quant_method", "unknown") if isinstance(settings, dict) else settings.quant_method
+        raise InputError(
+            f"{name} is quantised ({method}), and an adapter is never merged into rounded weights; name the same model "
+            "in full precision as model.base, or export the adapter alone"
+        )
+
+
 def give_pad_token(tokenizer: Any) -> None:
     """Make sure that pad differs from eos: a model that learns to see eos as padding never stops.
 

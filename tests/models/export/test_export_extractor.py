@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engrain.models.export import extractor as export_module
-from engrain.models.export.extractor import export_extractor
+from engrain.models.export.extractor import export_extractor, export_merged
 from engrain.models.extractor.config import ExtractorConfig
 from engrain.models.extractor.generation import load_adapter, tuned_extractor
 from engrain.models.extractor.training import ExtractorRun, train_extractor
@@ -94,13 +94,13 @@ def test_a_merge_that_differs_is_refused_and_leaves_nothing(
     run: ExtractorRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = iter((0.0, 1e-3))
-    exact = export_module._logits
+    exact = export_module.probe_logits
 
     def shifted(model: Any, tokenizer: Any) -> list[torch.Tensor]:
         shift = next(seen)
         return [part + shift for part in exact(model, tokenizer)]
 
-    monkeypatch.setattr(export_module, "_logits", shifted)
+    monkeypatch.setattr(export_module, "probe_logits", shifted)
     with pytest.raises(BundleError, match=r"the merged model differs from the adapter model by 0\.001"):
         export_extractor(run, tmp_path / "bundle")
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
@@ -128,3 +128,21 @@ def test_another_base_or_an_occupied_place_is_refused(run: ExtractorRun, tmp_pat
         export_extractor(run, run.folder)
     with pytest.raises(InputError, match="has other weights than when"):
         export_extractor(run.model_copy(update={"base_hash": "0" * 64}), tmp_path / "other")
+
+
+def test_a_merged_folder_is_a_plain_model(run: ExtractorRun, tmp_path: Path) -> None:
+    folder = export_merged(run, tmp_path / "merged", dtype="bfloat16")
+    assert not (folder / "bundle.json").exists() and not (folder / "adapter").exists()
+    model, report = AutoModelForCausalLM.from_pretrained(folder, dtype="auto", output_loading_info=True)
+    assert not any(report.values()) and model.dtype == torch.bfloat16
+
+
+def test_a_quantised_base_is_not_merged_into(run: ExtractorRun, tmp_path: Path) -> None:
+    settings = Path(run.config.model.base) / "config.json"
+    before = settings.read_text("utf-8")
+    try:
+        settings.write_text(before.replace("{", '{"quantization_config": {"quant_method": "gptq", "bits": 4},', 1))
+        with pytest.raises(InputError, match=r"quantised \(gptq\).*full precision"):
+            export_extractor(run, tmp_path / "bundle")
+    finally:
+        settings.write_text(before)
