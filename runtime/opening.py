@@ -9,9 +9,25 @@ if TYPE_CHECKING:
     from engrain.runtime.embedding import Embedder
     from engrain.runtime.extraction.extractor import Extractor
     from engrain.runtime.gate import Gate
+    from engrain.runtime.settings import MemorySettings
+    from engrain.runtime.storage.tabular import TabularStore
 
 RULES = {"dependency": "spacy", "dependency/hanlp": "hanlp"}
 """Extractors without a model of their own (SLICE-Mem 3.2): their names, and the parser of each."""
+
+
+def open_store(path: str | Path, embedder: Embedder, settings: MemorySettings) -> TabularStore:
+    """The store at a path, or in the database of a `postgresql://` address; it is created when missing.
+
+    Raises `StoreError` when it cannot be used, and `InputError` when the extra `postgres` is wanted and missing.
+    """
+    if str(path).startswith(("postgresql://", "postgres://")):
+        from engrain.runtime.storage.postgres import PostgresStore
+
+        return PostgresStore(str(path), embedder.identity, embedder.dimension, settings.postgres)
+    from engrain.runtime.storage.sqlite import SQLiteStore
+
+    return SQLiteStore(path, embedder.identity, embedder.dimension, settings.sqlite)
 
 
 def open_embedder(embedder: Embedder | str | Path) -> Embedder:

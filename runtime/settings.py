@@ -7,6 +7,7 @@ from pydantic import Field
 from engrain.runtime.retrieval.search import SearchSettings
 from engrain.runtime.schema import Contract, Role
 from engrain.runtime.storage.connections import SQLiteSettings
+from engrain.runtime.storage.postgres import PostgresSettings
 
 
 class MemorySettings(Contract):
@@ -17,3 +18,4 @@ class MemorySettings(Contract):
     )
     search: SearchSettings = SearchSettings()
     sqlite: SQLiteSettings = SQLiteSettings()
+    postgres: PostgresSettings = PostgresSettings()

@@ -44,6 +44,15 @@ class SQLiteConnection:
         first = (last[0] if last else 0) + 1
         return range(first, first + count)
 
+    def keys_were_given(self, table: str) -> None:
+        """SQLite keeps the highest key itself."""
+
+    def free_dimension(self) -> None:
+        """A blob has any length."""
+
+    def fix_dimension(self, dimension: int) -> None:
+        """A blob has any length."""
+
     def stored_vector(self, vector: Vectors) -> bytes:
         """Little-endian float32, D entries."""
         return vector.astype("<f4", copy=False).tobytes()

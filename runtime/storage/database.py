@@ -18,6 +18,10 @@ class Cursor(Protocol):
     """The answer to one statement."""
 
     @property
+    def description(self) -> Any:
+        """The columns, each a tuple that begins with its name."""
+
+    @property
     def rowcount(self) -> int:
         """Rows that were changed."""
 
@@ -42,6 +46,15 @@ class Connection(Protocol):
 
     def next_keys(self, table: str, count: int) -> Sequence[int]:
         """Keys, growing, that no row of the table has or ever had."""
+
+    def keys_were_given(self, table: str) -> None:
+        """Rows were written with keys of their own: later ones must be above them."""
+
+    def free_dimension(self) -> None:
+        """Let `vectors.vector` hold vectors of any length until `fix_dimension`."""
+
+    def fix_dimension(self, dimension: int) -> None:
+        """Let `vectors.vector` hold vectors of this length only, where the database can say so."""
 
     def stored_vector(self, vector: Vectors) -> object:
         """A vector of D entries as the column `vectors.vector` takes it; it is read as little-endian float32 bytes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Iterator
@@ -61,6 +62,7 @@ class Sessions:
         self._local = threading.local()
         self._open: dict[threading.Thread, psycopg.Connection[tuple[object, ...]]] = {}
         self._registry = threading.Lock()
+        self._pid = os.getpid()
         self._closed = False
 
     @contextmanager
@@ -79,8 +81,9 @@ class Sessions:
         """Close every thread's connection."""
         with self._registry:
             self._closed = True
-            for connection in self._open.values():
-                connection.close()
+            if self._pid == os.getpid():
+                for connection in self._open.values():
+                    connection.close()
             self._open.clear()
 
     @contextmanager
@@ -102,10 +105,19 @@ class Sessions:
     def _connection(self) -> psycopg.Connection[tuple[object, ...]]:
         if self._closed:
             raise StoreError("the PostgreSQL store is closed; open the memory again")
+        if self._pid != os.getpid():
+            self._after_fork()
         connection: psycopg.Connection[tuple[object, ...]] | None = getattr(self._local, "connection", None)
         if connection is None or connection.closed:
             connection = self._local.connection = self._connect()
         return connection
+
+    def _after_fork(self) -> None:
+        """A connection must not be shared over a fork: the child starts with none, and never closes the parent's."""
+        self._inherited = (self._local, self._open)
+        self._local, self._open = threading.local(), {}
+        self._registry = threading.Lock()
+        self._pid = os.getpid()
 
     def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
         settings = self._settings

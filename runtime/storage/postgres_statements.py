@@ -68,6 +68,23 @@ class PostgresConnection:
         sql = f"SELECT nextval(pg_get_serial_sequence('{table}', 'key')) FROM generate_series(1, ?)"
         return [row[0] for row in self.execute(sql, (count,))] if count else []
 
+    def keys_were_given(self, table: str) -> None:
+        """Rows were written with keys of their own: the sequence goes on above them."""
+        sql = (
+            "SELECT count(*) FROM information_schema.columns WHERE table_schema = current_schema() "
+            "AND table_name = ? AND column_name = 'key' AND is_identity = 'YES'"
+        )
+        if self.execute(sql, (table,)).fetchone()[0]:
+            self.execute(f"SELECT setval(pg_get_serial_sequence('{table}', 'key'), greatest(max(key), 1)) FROM {table}")
+
+    def free_dimension(self) -> None:
+        """Let the vector column hold vectors of any length."""
+        self.execute("ALTER TABLE vectors ALTER COLUMN vector TYPE vector")
+
+    def fix_dimension(self, dimension: int) -> None:
+        """Let the vector column hold vectors of this length only."""
+        self.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE vector({dimension})")
+
     def stored_vector(self, vector: Vectors) -> PgVector:
         """A vector for pgvector's column."""
         return PgVector(vector)
@@ -78,6 +95,10 @@ class _Rows:
 
     def __init__(self, cursor: psycopg.Cursor[Any]) -> None:
         self._cursor = cursor
+
+    @property
+    def description(self) -> Any:
+        return self._cursor.description
 
     @property
     def rowcount(self) -> int:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+import numpy as np
+
+from engrain.runtime.errors import StoreError
 from engrain.runtime.schema import Change, MemoryRecord, Role, Scope, Status
 from engrain.runtime.storage import deletion, rows, writing
-from engrain.runtime.storage.database import Database
+from engrain.runtime.storage.database import Connection, Database
 from engrain.runtime.storage.protocol import (
     Admission,
     Batch,
@@ -24,7 +27,7 @@ class TabularStore:
     """A `Store` whose tables are those of `migrations`."""
 
     def __init__(self, database: Database, embedder: str, dimension: int) -> None:
-        self._connections = database
+        self.database = database
         self._embedder = embedder
         self._dimension = dimension
 
@@ -45,7 +48,7 @@ class TabularStore:
             "AND ifnull(run_id, '') = ? AND id IN (SELECT value FROM json_each(?))"
         )
         values = (scope.user_id, scope.agent_id or "", scope.run_id or "", rows.as_json(list(ids)))
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             found = [rows.stored_turn(row) for row in connection.execute(sql, values)]
         return {stored.turn.id: stored for stored in found}
 
@@ -60,12 +63,14 @@ class TabularStore:
         )
         names, latest = rows.as_json([*map(str, roles)]), before.timestamp()
         values = (scope.user_id, session_id, scope.agent_id, scope.run_id, latest, names, limit)
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             return [rows.stored_turn(row) for row in connection.execute(sql, values)][::-1]
 
     def write(self, batch: Batch) -> Written:
         """Write a batch in one transaction: all of it or nothing."""
-        with self._connections.writing() as connection:
+        self._check_vectors(batch.vectors, len(batch.records))
+        with self.database.writing() as connection:
+            self._check_embedder(connection)
             return writing.write_batch(connection, batch)
 
     def record(self, record_id: str, user_id: str | None = None) -> MemoryRecord | None:
@@ -117,17 +122,18 @@ class TabularStore:
             }
         )
         sql = f"SELECT {rows.TURN_COLUMNS} FROM turns WHERE {where} ORDER BY moment, key LIMIT ? OFFSET ?"
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             found = connection.execute(sql, (*values, -1 if limit is None else limit, offset))
             return [rows.stored_turn(row) for row in found]
 
     def changes_since(self, user_id: str, version: int) -> Delta | None:
         """What changed for a user after `version` (0: everything), or None when nothing did."""
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             sql = "SELECT version, horizon FROM scopes WHERE user_id = ?"
             current, horizon = connection.execute(sql, (user_id,)).fetchone() or (0, 0)
             if current == version:
                 return None
+            self._check_embedder(connection)
             restart = version == 0 or version < horizon
             scope = (user_id, 0 if restart else version)
             found = connection.execute(rows.INDEXED_RECORD, scope).fetchall()
@@ -142,7 +148,7 @@ class TabularStore:
 
     def delete(self, record_id: str, user_id: str | None = None) -> bool:
         """Delete a record, its vector and log, and source turns that no other record draws on."""
-        with self._connections.writing() as connection:
+        with self.database.writing() as connection:
             owner = writing.owner(connection, record_id, user_id)
             if owner is None:
                 return False
@@ -150,12 +156,14 @@ class TabularStore:
 
     def delete_all(self, user_id: str, agent_id: str | None = None, run_id: str | None = None) -> int:
         """Delete every turn and record of a user (or of one agent or run); returns the number of records."""
-        with self._connections.writing() as connection:
+        with self.database.writing() as connection:
             return deletion.delete_scope(connection, writing.tick(connection, user_id), user_id, agent_id, run_id)
 
     def update(self, record_id: str, content: str, vector: Vectors, at: datetime, user_id: str | None = None) -> bool:
         """Give a record another text and vector; all else stays, metadata above all. False when there is none."""
-        with self._connections.writing() as connection:
+        self._check_vectors(vector[None, :], 1)
+        with self.database.writing() as connection:
+            self._check_embedder(connection)
             owner = writing.owner(connection, record_id, user_id)
             if owner is None:
                 return False
@@ -165,7 +173,7 @@ class TabularStore:
     def revisions(self, record_id: str, user_id: str) -> list[Revision]:
         """Updates of a record's text, oldest first."""
         sql = "SELECT record_id, before, after, at FROM revisions WHERE user_id = ? AND record_id = ? ORDER BY key"
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             found = connection.execute(sql, (user_id, record_id)).fetchall()
         return [Revision(name, before, after, datetime.fromisoformat(at)) for name, before, after, at in found]
 
@@ -174,38 +182,55 @@ class TabularStore:
 
         A change whose record is no longer in state `before`, or gone, is skipped.
         """
-        with self._connections.writing() as connection:
+        with self.database.writing() as connection:
             version = writing.tick(connection, user_id)
             return tuple(change for change in changes if writing.apply_change(connection, version, user_id, change))
 
     def changes(self, user_id: str) -> list[Change]:
         """The consolidation log of a user, oldest first."""
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             found = connection.execute("SELECT body FROM changes WHERE user_id = ? ORDER BY key", (user_id,))
             return [Change.model_validate_json(body) for (body,) in found]
 
     def failures(self, user_id: str) -> list[Failure]:
         """What extraction could not use, oldest first."""
         sql = "SELECT session_id, reason, raw, extractor FROM failures WHERE user_id = ? ORDER BY key"
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             return [Failure(*row) for row in connection.execute(sql, (user_id,))]
 
     def counters(self, user_id: str) -> dict[str, int]:
         """Totals over every add of a user."""
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             sql = "SELECT name, value FROM counters WHERE user_id = ? ORDER BY name"
             return dict(connection.execute(sql, (user_id,)).fetchall())
 
     def close(self) -> None:
         """Release the file. A second close does nothing."""
-        self._connections.close()
+        self.database.close()
 
     def _records(
         self, terms: Mapping[str, object], limit: int | None = None, offset: int = 0
     ) -> dict[int, MemoryRecord]:
         where, values = rows.condition(terms)
         sql = f"SELECT {rows.RECORD_COLUMNS} FROM records WHERE {where} ORDER BY key LIMIT ? OFFSET ?"
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             found = connection.execute(sql, (*values, -1 if limit is None else limit, offset)).fetchall()
             sources = rows.source_ids(connection, [row[0] for row in found])
         return {row[0]: rows.memory_record(row, sources.get(row[0], ())) for row in found}
+
+    def _check_vectors(self, vectors: Vectors, count: int) -> None:
+        """Raises `StoreError` unless there are `count` finite vectors of the store's length."""
+        if vectors.shape != (count, self._dimension):
+            raise StoreError(
+                f"vectors of shape {vectors.shape} for {count} records; the store's have {self._dimension} entries"
+            )
+        if not np.isfinite(vectors).all():
+            raise StoreError("a vector holds NaN or infinity; nothing was written")
+
+    def _check_embedder(self, connection: Connection) -> None:
+        """Raises `StoreError` when the vectors were made again with another embedder since the store was opened."""
+        [stored] = connection.execute("SELECT value FROM meta WHERE name = 'embedder'").fetchone()
+        if stored != self._embedder:
+            raise StoreError(
+                f"the vectors are those of '{stored}' now, not of '{self._embedder}'; open the store again"
+            )
