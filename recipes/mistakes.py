@@ -40,7 +40,8 @@ def validate(model: type[R], document: dict[str, Any]) -> tuple[R | None, list[s
 def _mend(document: dict[str, Any], item: Any, model: type[BaseModel]) -> bool:
     """Take the wrong value out, or put the nearest allowed name in its place; False where nothing can be done."""
     keys = _Place.of(item, model).keys
-    if item["type"] == "missing":
+    # A rule over the recipe's own fields names no single value to take out.
+    if item["type"] == "missing" or not keys:
         return False
     if item["type"] == "union_tag_invalid":
         allowed = [tag.strip(" '") for tag in item["ctx"]["expected_tags"].split(",")]
@@ -72,7 +73,8 @@ def _describe(item: Any, model: type[BaseModel]) -> str:
     message = item["msg"]
     for prefix in _PREFIXES:
         message = message.removeprefix(prefix)
-    return f"{place.path}: {reprlib.repr(item['input'])}: {message}"
+    value = f"{reprlib.repr(item['input'])}: " if place.keys else ""
+    return f"{place.path}: {value}{message}"
 
 
 @dataclass(frozen=True)
