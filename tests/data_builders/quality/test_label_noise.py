@@ -96,8 +96,5 @@ def test_noise_planted_in_memora_is_found(real_data: Path) -> None:
     report = label_noise(noisy, listed=len(noisy))
     assert report is not None
     precision, recall = caught(report, wrong)
-    print(
-        f"precision {precision:.3f}, recall {recall:.3f}, noise {report.noise:.3f}, AP {report.average_precision:.3f}"
-    )
     assert precision >= 0.7 and recall >= 0.7
     assert report.noise == pytest.approx(0.05, abs=0.025)
