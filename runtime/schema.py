@@ -260,6 +260,18 @@ class ParsedQuery(Contract):
     wants_history: bool = False
 
 
+OUTDATED_MARK = "[OUTDATED; superseded]"
+"""In front of the text of a superseded record, wherever a model or a person reads it (SLICE-Mem A.4)."""
+
+
+class Reply(Contract):
+    """What the assistant said directly after a message (DimMem section 3.3, assistant recall)."""
+
+    turn_id: Identifier
+    text: str
+    answers: Identifier = Field(description="Id of the message that it follows.")
+
+
 class Hit(Contract):
     """One search result and how each route scored it."""
 
@@ -267,6 +279,10 @@ class Hit(Contract):
     score: float
     route_scores: dict[str, float]
     why: str = ""
+    reply: Reply | None = Field(default=None, description="Attached when the question needs the assistant's words.")
+    linked_from: str | None = Field(
+        default=None, description="Id of the hit whose supersession link led here; none for hits of the search itself."
+    )
 
     @property
     def id(self) -> str:
@@ -275,8 +291,9 @@ class Hit(Contract):
 
     @property
     def memory(self) -> str:
-        """The record's text."""
-        return self.record.content
+        """The record's text, marked where the record is outdated."""
+        outdated = self.record.status is Status.SUPERSEDED
+        return f"{OUTDATED_MARK} {self.record.content}" if outdated else self.record.content
 
     @property
     def created_at(self) -> datetime:
@@ -312,6 +329,9 @@ class Change(Contract):
     before: Status
     after: Status
     relation: Relation
+    part: tuple[int, int] | None = Field(
+        default=None, description="First character and one past the last of what alone is outdated; `after` is `before`."
+    )
     basis: str = ""
     scope: str = ""
     anchor: str = ""
