@@ -39,8 +39,8 @@ def show(report: AgreementReport) -> None:
         [(one.name, one.votes, one.admitted, one.confidence) for one in report.raters],
     )
     console.show_table(
-        f"agreement on {report.turns} turns, with 95% bootstrap intervals",
-        ("slice", "turns", "field", "unanimous", "Fleiss' kappa", "Krippendorff's alpha"),
+        f"agreement on {report.turns} turns: Fleiss' kappa, Krippendorff's alpha, 95% bootstrap intervals",
+        ("slice", "turns", "field", "unanimous", "kappa", "alpha"),
         [
             (part.slice, part.turns, field.field, field.unanimous, interval(field.fleiss), interval(field.alpha))
             for part in report.slices
@@ -48,8 +48,8 @@ def show(report: AgreementReport) -> None:
         ],
     )
     console.show_table(
-        "admission, two raters at a time",
-        ("first", "second", "turns", "agreeing", "Cohen's kappa"),
+        "admission, two raters at a time: Cohen's kappa",
+        ("first", "second", "turns", "agreeing", "kappa"),
         [
             (pair.first, pair.second, pair.kappa.items, pair.agreeing, interval(pair.kappa))
             for pair in report.field().pairs
