@@ -98,7 +98,8 @@ def _score(recipe: BenchRecipe, suite: Suite, built: Built) -> tuple[list[dict[s
                 _read_and_judge(recipe, recipe.reader, suite, built, rows, ledger, draw)
                 for draw in range(recipe.repetitions)
             ]
-        summary["cost"] = [asdict(line) for line in cost(recipe.ledger_path, _account(recipe, built))]
+        lines = cost(recipe.ledger_path, _account(recipe, built))
+        summary["cost"] = [asdict(line) | {"cost_usd": str(line.cost_usd)} for line in lines]
     for row in rows:
         row["hits"] = [entry.document() for entry in built.rankings[row["id"]][: min(10, recipe.depth)]]
     return rows, summary

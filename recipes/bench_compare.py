@@ -29,9 +29,7 @@ def command(left: str, right: str, as_json: bool) -> None:
         raise InputError(f"{left} is a run of {first['suite']}, {right} one of {second['suite']}: nothing to compare")
     found = compare(first, second)
     if as_json:
-        console.show_json(
-            [asdict(one["interval"]) | {k: v for k, v in one.items() if k != "interval"} for one in found]
-        )
+        console.show_json([one | {"interval": asdict(one["interval"])} for one in found])
         return
     rows = [
         (

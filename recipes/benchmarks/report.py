@@ -20,6 +20,9 @@ def write_report(path: Path, document: Mapping[str, Any]) -> Path:
     page.paragraph(f"Data: {document['provenance']['label']}. Recipe {document['recipe_hash'][:12]}.")
     for trap in document["provenance"]["traps"]:
         page.paragraph(f"Note: {trap}.")
+    for system in document["systems"]:
+        if system["exercised"] != "whole":
+            page.paragraph(f"Of {system['name']} is exercised: {system['exercised']}.")
     for title, columns, rows in tables(document):
         page.heading(title)
         page.table(columns, rows)

@@ -10,10 +10,8 @@ from engrain.recipes import console
 Row = tuple[object, ...]
 Table = tuple[str, tuple[str, ...], list[Row]]
 
-_RETRIEVAL = (
-    *("recall@5", "recall@10", "recall@20", "precision@10", "ndcg@10", "sessions@3", "sessions@5", "sessions@10"),
-    *("retrieval FAMA", "presence", "forgotten share", "stale leakage", "deleting turns"),
-)
+_EVIDENCE = ("recall@5", "recall@10", "recall@20", "precision@10", "ndcg@10", "sessions@3", "sessions@5", "sessions@10")
+_VALUES = ("retrieval FAMA", "presence", "forgotten share", "stale leakage", "deleting turns")
 _STAGES = ("construct", "consolidate", "retrieve")
 
 
@@ -21,7 +19,8 @@ def tables(document: Mapping[str, Any]) -> list[Table]:
     """Retrieval, its parts and tasks, construction, and answers where a reader wrote them."""
     systems = document["systems"]
     label = f"{document['suite']} ({document['provenance']['label']})"
-    found = [_retrieval(f"{label}: retrieval", systems, document["context_words"])]
+    found = [_evidence(f"{label}: evidence in the ranking", systems)]
+    found.append(_context(f"{label}: at most {document['context_words']} words of context", systems))
     found += [
         _grouped(f"{label}: by {group}", systems, f"by {group}")
         for group in ("task", "part")
@@ -42,20 +41,32 @@ def show(document: Mapping[str, Any]) -> None:
     for trap in document["provenance"]["traps"]:
         console.say(f"note: {trap}")
     for system in document["systems"]:
+        if system["exercised"] != "whole":
+            console.say(f"note: of {system['name']} is exercised: {system['exercised']}")
         for failure in system["failures"]:
             console.say(f"{system['name']} failed on {failure}")
 
 
-def _retrieval(title: str, systems: Sequence[Mapping[str, Any]], context_words: int) -> Table:
-    names = [name for name in _RETRIEVAL if any(name in system["retrieval"] for system in systems)]
-    columns = ("system", "exercised", "questions", "left out", *names, f"words of {context_words}", "tokens")
+def _evidence(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
+    names = _present(_EVIDENCE, systems)
     rows: list[Row] = []
     for system in systems:
         scores = system["retrieval"]
         asked = scores["questions"] - scores.get("without evidence", 0)
-        figures = [scores.get(name) for name in (*names, "context_words", "context_tokens")]
-        rows.append((system["name"], system["exercised"], asked, system["questions left out"], *figures))
-    return title, columns, rows
+        figures = (scores.get(name) for name in names)
+        rows.append((system["name"], asked, system["questions left out"], *figures))
+    return title, ("system", "questions", "left out", *names), rows
+
+
+def _context(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
+    names = _present(_VALUES, systems)
+    columns = ("system", *names, "words", "tokens at most", "entries")
+    shown = (*names, "context_words", "context_tokens", "context_entries")
+    return title, columns, [(one["name"], *(one["retrieval"].get(name) for name in shown)) for one in systems]
+
+
+def _present(names: Sequence[str], systems: Sequence[Mapping[str, Any]]) -> list[str]:
+    return [name for name in names if any(name in system["retrieval"] for system in systems)]
 
 
 def _grouped(title: str, systems: Sequence[Mapping[str, Any]], key: str) -> Table:
@@ -74,7 +85,7 @@ def _grouped(title: str, systems: Sequence[Mapping[str, Any]], key: str) -> Tabl
 
 def _construction(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
     counts = ("turns", "admitted", "rejected", "records", "changes")
-    columns = ("system", *counts, *(f"{stage} {unit}" for stage in _STAGES for unit in ("wall s", "CPU s")))
+    columns = ("system", *counts, *(f"{stage} {unit}" for stage in _STAGES for unit in ("s", "CPU s")))
     rows: list[Row] = []
     for system in systems:
         stages = system["stages"]

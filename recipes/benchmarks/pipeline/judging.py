@@ -13,7 +13,6 @@ from engrain.recipes.benchmarks.suites.suite import Question
 from engrain.recipes.benchmarks.systems.system import Found
 from engrain.runtime.llm.blocking import answer_all
 from engrain.runtime.llm.chat import Call, ChatRequest, ModelClient, Outcome, Stage
-from engrain.runtime.schema import Contract
 
 _WORD = re.compile(r"[a-z]+")
 VERDICT_TOKENS = 512
@@ -42,12 +41,6 @@ class Judged:
     judge: str
     verdicts: dict[str, bool | None]
     said: dict[str, str]
-
-
-class Repetition(Contract):
-    """Which of several equal runs this is: a sample of its own of every answer and verdict."""
-
-    draw: int = 0
 
 
 def answer(
@@ -106,8 +99,9 @@ def read_verdict(text: str) -> bool | None:
 
 
 def _questions_about(one: Answered) -> list[tuple[str, Any]]:
+    """Criteria where there are any, else the reference; a question with neither has nothing to be asked."""
     text, question = one.text or "", one.question
-    if not question.criteria:
+    if not question.criteria and (question.answer or question.abstention):
         return [("answer", prompts.answer_judge_messages(question, text))]
     return [
         (criterion.id, prompts.criterion_judge_messages(text, criterion.question)) for criterion in question.criteria
