@@ -13,6 +13,9 @@ from engrain.recipes.cli import run
 
 VERBS = [
     ["quickstart"],
+    ["label"],
+    ["annotate"],
+    ["build", "gate"],
     ["train", "gate"],
     ["train", "extractor"],
     ["eval", "gate"],

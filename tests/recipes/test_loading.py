@@ -23,7 +23,7 @@ def test_shipped_recipes_are_found_recursively() -> None:
     folder = Path(__file__).parents[2] / "recipes" / "configs"
     on_disk = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml")}
     assert set(shipped_recipes()) == on_disk
-    assert {name.split("/")[0] for name in on_disk} == {"gate", "extractor", "quickstart"}
+    assert {name.split("/")[0] for name in on_disk} == {"gate", "extractor", "quickstart", "label"}
 
 
 @pytest.mark.parametrize("name", sorted(shipped_recipes()))
