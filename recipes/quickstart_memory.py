@@ -17,7 +17,7 @@ from engrain.runtime.schema import Hit
 DEPTH = 10
 CUTS = (5, 10)
 MEMORY, EVERY_TURN, BM25 = "memory", "every user turn, no gate", "BM25 alone, every user turn"
-BM25_ALONE = MemorySettings(search=SearchSettings(dense_weight=0.0, neighbour_weight=0.0))
+BM25_ALONE = MemorySettings(search=SearchSettings.bm25_alone())
 
 
 @dataclass

@@ -27,7 +27,7 @@ from engrain.runtime.settings import MemorySettings
 ANSWERABLE = (1, 2, 3, 4)
 SINGLE_HOP = 4
 TUNED_ON = ("conv-26", "conv-30", "conv-41")
-BM25_ALONE = SearchSettings(dense_weight=0.0, neighbour_weight=0.0)
+BM25_ALONE = SearchSettings.bm25_alone()
 DEPTHS = (5, 10, 20)
 
 

@@ -58,6 +58,10 @@ class Columns:
         self._columns: dict[str, _Column] = {}
         self._metadata: set[str] = set()
 
+    def record(self, slot: int) -> IndexedRecord:
+        """What was added at a slot."""
+        return self._records[slot][0]
+
     def add(self, record: IndexedRecord, session_id: str) -> None:
         """Describe the next slot."""
         self._records.append((record, session_id))

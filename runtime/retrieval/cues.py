@@ -35,7 +35,8 @@ def _spaced(words: str) -> str:
 
 _YOU = r"(?:you|u|ya)"
 _NOT_TOLD = "".join(
-    rf"(?<!\b{verb}\ )" for verb in "tell told give gave show showed ask asked send sent to with".split()
+    rf"(?<!\b{verb}\ )"
+    for verb in ["tell", "told", "give", "gave", "show", "showed", "ask", "asked", "send", "sent", "to", "with"]
 )
 """Where "you" is who was told: "the book I gave you called ..."."""
 _SAYING = (
@@ -106,7 +107,7 @@ _RECALLED = re.compile(
 )
 _LOOKING_BACK = re.compile(_PAST_TALK + "|" + _MADE_HERE, re.IGNORECASE | re.VERBOSE)
 _OWN_WORDS = re.compile(
-    rf"""
+    r"""
     \bI(?:'(?:d|ve)|\ had|\ have)?\ (?:(?:ever|once|also|already|just|even|briefly|first)\ )*
       (?:said|told|mentioned|explained|described|shared|listed|gave|asked\ you\ to|brought\ up|complained|
          talked\ (?:to\ you\ )?about|recommended|suggested|wrote|sent|showed|admitted|confessed)\b

@@ -91,6 +91,11 @@ class VectorIndex:
         scores: FloatArray = self._rows[self._places[slots]] @ query.astype(np.float32)
         return scores
 
+    def rows_of(self, slots: IntArray) -> FloatArray:
+        """Copies of some rows, N x D."""
+        rows: FloatArray = self._rows[self._places[slots]]
+        return rows
+
     def _near(self, query: FloatArray, rarity: float) -> tuple[IntArray, FloatArray]:
         """Places and scores of the rows in the nearest clusters and of those outside clusters.
 

@@ -133,6 +133,10 @@ class LexicalIndex:
             total += np.float32(query.gain) * counts / (counts + norms)
         return total
 
+    def bound(self, terms: Sequence[int]) -> float:
+        """What no document can score for these terms: idf * (k1 + 1), summed over those that some document holds."""
+        return sum(query.gain for query in self._queries(terms))
+
     def _queries(self, terms: Sequence[int]) -> list[_Query]:
         """Distinct known terms, the most telling first."""
         known = [term for term in dict.fromkeys(terms) if 0 <= term < len(self._df) and self._df[term] > 0]

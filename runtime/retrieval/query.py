@@ -69,9 +69,12 @@ _ANSWERS = (
     ),
 )
 _OPEN_QUESTION = re.compile(
-    r"\b(?:what|which|who|whom|whose|whos|whats|how)\b|^(?:list|name|tell me|remind me|describe|summari[sz]e)\b", re.IGNORECASE
+    r"\b(?:what|which|who|whom|whose|whos|whats|how)\b|^(?:list|name|tell me|remind me|describe|summari[sz]e)\b",
+    re.IGNORECASE,
 )
-_EITHER_OR = re.compile(r"\b(?:would|did|do|does|is|was|are|were|should|will|has|have)\b.*\bor\b(?! not\b)", re.IGNORECASE)
+_EITHER_OR = re.compile(
+    r"\b(?:would|did|do|does|is|was|are|were|should|will|has|have)\b.*\bor\b(?! not\b)", re.IGNORECASE
+)
 _TYPES: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
     (
         MemoryType.PROFILE,
@@ -105,10 +108,74 @@ _TYPES: tuple[tuple[MemoryType, re.Pattern[str]], ...] = (
     (MemoryType.EPISODIC, re.compile(r"\b(?:was|were)\b", re.IGNORECASE)),
 )
 _NOT_KEYWORDS = frozenset(
-    "many much long often old kind type sort name no longer number total different did do does tell remind know remember use used "
-    "ever currently previously since before after ago last past week weeks month months year years day days yesterday today "
-    "tonight morning first time times date happen happened happening come came go went going way thing things people person "
-    "you your anything something everything".split()
+    [
+        "many",
+        "much",
+        "long",
+        "often",
+        "old",
+        "kind",
+        "type",
+        "sort",
+        "name",
+        "no",
+        "longer",
+        "number",
+        "total",
+        "different",
+        "did",
+        "do",
+        "does",
+        "tell",
+        "remind",
+        "know",
+        "remember",
+        "use",
+        "used",
+        "ever",
+        "currently",
+        "previously",
+        "since",
+        "before",
+        "after",
+        "ago",
+        "last",
+        "past",
+        "week",
+        "weeks",
+        "month",
+        "months",
+        "year",
+        "years",
+        "day",
+        "days",
+        "yesterday",
+        "today",
+        "tonight",
+        "morning",
+        "first",
+        "time",
+        "times",
+        "date",
+        "happen",
+        "happened",
+        "happening",
+        "come",
+        "came",
+        "go",
+        "went",
+        "going",
+        "way",
+        "thing",
+        "things",
+        "people",
+        "person",
+        "you",
+        "your",
+        "anything",
+        "something",
+        "everything",
+    ]
 )
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 _PLACE_LEAD = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from array import array
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from engrain.runtime.retrieval.analysis import index_terms
 from engrain.runtime.retrieval.bags import Bags, summed
 from engrain.runtime.retrieval.candidates import Candidates, FloatArray, IntArray
 from engrain.runtime.retrieval.dense import VectorIndex
+from engrain.runtime.retrieval.dimension import Readable
 from engrain.runtime.retrieval.entries import RecordEntries, ScopeFilter, TurnEntries
 from engrain.runtime.retrieval.lexical import LexicalIndex, Vocabulary
 from engrain.runtime.retrieval.neighbours import Neighbours
@@ -38,13 +39,15 @@ ACTIVE_ONLY = frozenset({Status.ACTIVE})
 class ScopeIndex:
     """The indexes of one user. Hold `lock` around every call.
 
-    `neighbour_weight` is what a word of a turn beside a record's source counts in the record's bag.
+    `neighbour_weight` is what a word of a turn beside a record's source counts in the record's bag, halved with every
+    turn further away, `neighbour_reach` turns on each side.
     """
 
-    def __init__(self, dimension: int, neighbour_weight: float) -> None:
+    def __init__(self, dimension: int, neighbour_weight: float, neighbour_reach: int = 2) -> None:
         self.lock = threading.RLock()
         self.dimension = dimension
         self.neighbour_weight = neighbour_weight
+        self.neighbour_reach = neighbour_reach if neighbour_weight else 0
         self.version = 0
         self._clear()
 
@@ -63,7 +66,8 @@ class ScopeIndex:
         self._turn_words: dict[int, int] = {}
         self._drawn: dict[int, list[int]] = {}
         self._first_turn, self._last_turn, self._own_turn = array("i"), array("i"), array("i")
-        self._dimensioned: dict[int, IndexedRecord] = {}
+        self._dimensioned: dict[int, Readable] = {}
+        self._speakers, self._speaker_codes = array("i"), dict[str, int]()
 
     def __len__(self) -> int:
         """Documents that are held: live records and turns."""
@@ -92,7 +96,7 @@ class ScopeIndex:
             self.vectors.extend(delta.vectors)
         if delta.turns or delta.removed_turns:
             self._rejected = None
-        for turn_slot in self._neighbours.moved():
+        for turn_slot in self._within_reach(self._neighbours.moved()):
             changed.update(self._drawn.get(turn_slot, ()))
         self._index_words(np.array(sorted(changed), np.int32))
         self.version = delta.version
@@ -113,6 +117,50 @@ class ScopeIndex:
         """Cosine of some records."""
         return self.vectors.scores_of(vector, slots)
 
+    def lexical_bound(self, terms: Sequence[str]) -> float:
+        """What no record can score by BM25 for these terms; 0 when none of them is known."""
+        return self._lexical.bound(self._vocabulary.known(terms))
+
+    def window_scores(self, vector: Vectors, slots: IntArray) -> FloatArray:
+        """Cosine of a normalised query with the weighted sum of a record's vector and those around it.
+
+        Around it are the records drawn from the turns beside its sources, weighted as their words are; a turn that
+        several records come from counts once.
+        """
+        first, last = (np.frombuffer(side, np.int32)[slots] for side in (self._first_turn, self._last_turn))
+        window = self.vectors.rows_of(slots)
+        for weight, *sides in self._sides(first, last):
+            for side in sides:
+                drawn = [self._drawn.get(turn, ()) if turn >= 0 else () for turn in side.tolist()]
+                sizes = np.array([len(records) for records in drawn], np.int32)
+                around = np.array([slot for records in drawn for slot in records], np.int32)
+                shares = np.float32(weight) / np.repeat(np.maximum(sizes, 1), sizes).astype(np.float32)
+                np.add.at(
+                    window, np.repeat(np.arange(len(slots)), sizes), self.vectors.rows_of(around) * shares[:, None]
+                )
+        scores: FloatArray = window @ vector.astype(np.float32)
+        return scores / np.maximum(np.linalg.norm(window, axis=1), np.float32(1e-12))
+
+    def words(self, slots: IntArray) -> FloatArray:
+        """Terms of some records, their own only."""
+        sizes, _, counts = self._own_bags.gather(slots)
+        owners = np.repeat(np.arange(len(slots)), sizes)
+        return np.bincount(owners, weights=counts, minlength=len(slots)).astype(np.float32)
+
+    def spoken_by(self, names: Collection[str], slots: IntArray) -> MaskArray:
+        """Whether one of `names` is the speaker of each of some records."""
+        wanted = [self._speaker_codes[name] for name in names]
+        return np.isin(np.frombuffer(self._speakers, np.int32)[slots], wanted)
+
+    @property
+    def speakers(self) -> tuple[str, ...]:
+        """Names of everyone a record comes from."""
+        return tuple(self._speaker_codes)
+
+    def rejected_bound(self, terms: Sequence[str]) -> float:
+        """What no rejected turn can score by BM25 for these terms; 0 before the first search for them."""
+        return self._rejected.bound(self._vocabulary.known(terms)) if self._rejected else 0.0
+
     def rejected(self, terms: Sequence[str], scope: ScopeFilter, depth: int) -> Candidates:
         """The best turns that the gate rejected, by their own words. The first search builds their index."""
         if self._rejected is None:
@@ -128,6 +176,10 @@ class ScopeIndex:
         """Records of these statuses that the filter lets through, by slot. Not to be written to."""
         return self._entries.passing(scope, statuses)
 
+    def content(self, slot: int) -> str:
+        """A record's text."""
+        return self._entries.columns.record(slot).content
+
     def record_key(self, slot: int) -> int:
         """The store's key of a record."""
         return self._entries.keys[slot]
@@ -136,7 +188,7 @@ class ScopeIndex:
         """The store's key of a turn."""
         return self._turn_entries.keys[slot]
 
-    def dimensioned(self) -> dict[int, IndexedRecord]:
+    def dimensioned(self) -> dict[int, Readable]:
         """Records with a memory type by slot: what a dimension route reads."""
         return self._dimensioned
 
@@ -153,14 +205,32 @@ class ScopeIndex:
         first, last, own = (
             np.frombuffer(side, np.int32)[slots] for side in (self._first_turn, self._last_turn, self._own_turn)
         )
-        parts = [self._own_bags.gather(slots)]
+        parts, weights = [self._own_bags.gather(slots)], [1.0]
         if self.neighbour_weight:
-            previous, following = self._neighbours.around(first)[0], self._neighbours.around(last)[1]
-            parts += [self._turn_bags.gather(side) for side in (previous, following, own)]
+            parts.append(self._turn_bags.gather(own))
+            weights.append(self.neighbour_weight)
+        for weight, before, after in self._sides(first, last):
+            parts += [self._turn_bags.gather(side) for side in (before, after)]
+            weights += [weight, weight]
         owners = np.concatenate([np.repeat(np.arange(len(slots), dtype=np.int32), sizes) for sizes, _, _ in parts])
-        weights = [np.float32(1.0), *[np.float32(self.neighbour_weight)] * (len(parts) - 1)]
-        counts = np.concatenate([part[2] * weight for part, weight in zip(parts, weights, strict=True)])
+        counts = np.concatenate([part[2] * np.float32(weight) for part, weight in zip(parts, weights, strict=True)])
         self._lexical.put(slots, *summed(owners, np.concatenate([part[1] for part in parts]), counts, len(slots)))
+
+    def _sides(self, first: IntArray, last: IntArray) -> Iterator[tuple[float, IntArray, IntArray]]:
+        """The turns before `first` and after `last` (slots of turns), nearest ones first, each with its weight."""
+        before, after, weight = first, last, self.neighbour_weight
+        for _ in range(self.neighbour_reach):
+            before, after = self._neighbours.around(before)[0], self._neighbours.around(after)[1]
+            yield weight, before, after
+            weight /= 2
+
+    def _within_reach(self, moved: set[int]) -> set[int]:
+        """Turns whose surroundings may have changed: those that moved, and the turns that see them."""
+        reached, edge = set(moved), np.array(sorted(moved), np.int32)
+        for _ in range(self.neighbour_reach - 1):
+            edge = np.setdiff1d(np.concatenate(self._neighbours.around(edge)), np.array([-1], np.int32))
+            reached.update(edge.tolist())
+        return reached
 
     def _add_record(self, record: IndexedRecord, analysed: dict[str, tuple[list[int], list[int]]]) -> int:
         self._remove_record(record.key)
@@ -170,6 +240,7 @@ class ScopeIndex:
         session = self._turn_places[record.turn_keys[0]][0][2] if sources[0] >= 0 else ""
         self._entries.add(record, session)
         self._record_slots[record.key] = slot
+        self._speakers.append(self._speaker_codes.setdefault(record.speaker, len(self._speaker_codes)))
         # A record that repeats its source word for word would count every word of it again.
         repeats = any(self._turn_words.get(key) == hash(text) for key in record.turn_keys)
         self._own_turn.append(-1 if repeats else sources[0])
@@ -178,7 +249,7 @@ class ScopeIndex:
         for turn in {sources[0], sources[-1]}:
             self._drawn.setdefault(turn, []).append(slot)
         if record.memory_type is not None:
-            self._dimensioned[slot] = record
+            self._dimensioned[slot] = Readable(record)
         return slot
 
     def _add_turn(self, turn: IndexedTurn, analysed: dict[str, tuple[list[int], list[int]]]) -> None:

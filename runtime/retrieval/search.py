@@ -1,111 +1,129 @@
-"""Search in one user's memory: routes, fusion, hits with the reasons for them."""
+"""Search in one user's memory: the question is read, records are ranked, and hits are made of the best."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from pydantic import Field
 
 from engrain.runtime.errors import StoreError
+from engrain.runtime.filters import All, Compare
 from engrain.runtime.retrieval.analysis import index_terms
-from engrain.runtime.retrieval.candidates import Candidates
-from engrain.runtime.retrieval.fusion import reciprocal_rank_fusion
+from engrain.runtime.retrieval.assistant_recall import AssistantRecall, is_due, replies
+from engrain.runtime.retrieval.hits import Keyed, linked_hits, record_hits, rejected_hits
+from engrain.runtime.retrieval.history import fetch_depth, follow_links, visible_statuses
+from engrain.runtime.retrieval.query import parse_question
+from engrain.runtime.retrieval.ranking import Question, rank
 from engrain.runtime.retrieval.scope_index import ScopeFilter, ScopeIndex
-from engrain.runtime.schema import Contract, Hit, MemoryRecord, Status
-from engrain.runtime.storage.protocol import Store, StoredTurn, Vectors
+from engrain.runtime.retrieval.settings import SearchSettings
+from engrain.runtime.schema import Hit, MemoryRecord, ParsedQuery
+from engrain.runtime.storage.protocol import Store, Vectors
 
 if TYPE_CHECKING:
     from engrain.runtime.embedding import Embedder
 
-LEXICAL = "lexical"
-DENSE = "dense"
-REJECTED = "rejected"
-REJECTED_PREFIX = "turn:"
-"""Ids of hits that are rejected turns, not records."""
+__all__ = ["QueryParser", "RuleParser", "SearchSettings", "Searcher", "Wanted", "embed"]
 
 
-class SearchSettings(Contract):
-    """How routes are searched and joined. Defaults tuned on LoCoMo's conv-26, conv-30 and conv-41 only."""
+class QueryParser(Protocol):
+    """Reads a question: by rules, or by a model (`engrain.runtime.retrieval.model_query`)."""
 
-    lexical_weight: float = Field(default=1.0, ge=0.0, description="Of the BM25 route in fusion; 0: off.")
-    dense_weight: float = Field(default=0.5, ge=0.0, description="Of the cosine route in fusion; 0: off.")
-    rrf_k: float = Field(default=5.0, gt=0.0, description="Rank offset of the fusion: the larger, the flatter.")
-    neighbour_weight: float = Field(
-        default=0.5, ge=0.0, le=1.0, description="Count of a word in the previous or next turn in BM25; 0: none."
-    )
-    depth: int = Field(default=50, ge=1, description="Candidates a route brings at least.")
-    longest_query: int = Field(default=10_000, ge=1, description="Characters that are read of a query.")
-    kept_documents: int = Field(
-        default=1_000_000, ge=1, description="Records and turns, over all users, whose indexes stay in memory."
-    )
+    def parse(self, question: str, asked_at: datetime) -> ParsedQuery:
+        """The question in the schema of the records; never fails for the words of a question."""
+        ...
 
 
-class Explained(Contract):
-    """Scores and ranks of one hit by route, ranks from 1."""
+class RuleParser:
+    """The parser that needs no model."""
 
-    scores: dict[str, float]
-    ranks: dict[str, int]
+    def parse(self, question: str, asked_at: datetime) -> ParsedQuery:
+        """See `parse_question`."""
+        return parse_question(question, asked_at)
 
-    def why(self, matched: Sequence[str]) -> str:
-        """As a line for people: `lexical #1 (adopt, agenc), dense #3`."""
-        parts = []
-        for route, rank in self.ranks.items():
-            words = f" ({', '.join(matched)})" if matched and route != DENSE else ""
-            parts.append(f"{route} #{rank}{words}")
-        return ", ".join(parts)
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one search asks for beside the question. `asked_at` None is `as_of`, or now."""
+
+    top_k: int
+    scope: ScopeFilter = ScopeFilter()
+    asked_at: datetime | None = None
+    recall: AssistantRecall | None = None
+    include_rejected: bool = False
+    explain: bool = False
 
 
 class Searcher:
     """Keeps the indexes of the users searched last, caught up with the store before each search."""
 
-    def __init__(self, store: Store, embedder: Embedder, settings: SearchSettings) -> None:
+    def __init__(
+        self, store: Store, embedder: Embedder, settings: SearchSettings, parser: QueryParser | None = None
+    ) -> None:
         self._store = store
         self._embedder = embedder
+        self._parser = parser or RuleParser()
         self.settings = settings
         self._indexes: OrderedDict[str, ScopeIndex] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def search(
-        self,
-        query: str,
-        user_id: str,
-        scope: ScopeFilter,
-        top_k: int,
-        *,
-        include_rejected: bool = False,
-        explain: bool = False,
-    ) -> list[Hit]:
-        """At most `top_k` hits, best first. Rejected turns, when asked for, are marked in `why`.
+    def parse(self, query: str, asked_at: datetime | None = None) -> ParsedQuery:
+        """The question as this searcher's parser reads it, relative times counted from `asked_at` (now)."""
+        return self._parser.parse(query[: self.settings.longest_parsed], asked_at or datetime.now(UTC))
 
-        A rejected turn has the lexical route only, so its score is what that route alone would give a record.
+    def search(self, query: str, user_id: str, wanted: Wanted) -> list[Hit]:
+        """Hits, best first; then, for a question about the past, records that supersession links lead to.
+
+        At most `top_k` hits, and at most max(top_k, 8) more by links (SLICE-Mem A.4). A memory asked as of an earlier
+        moment shows what was current then and follows no links. A rejected turn is scored by its words alone.
         """
-        query = query[: self.settings.longest_query]
-        vector = embed(self._embedder, [query])[0] if self.settings.dense_weight else None
-        terms = index_terms(query)
+        question = self._question(query, wanted)
+        scope, budget = wanted.scope, wanted.top_k
+        triggered = self.settings.history and question.parsed.wants_history and scope.is_present
+        visible = visible_statuses(triggered)
         index = self._index(user_id)
         with index.lock:
             self._catch_up(index, user_id)
-            found = self._routes(index, terms, vector, scope, top_k)
-            rejected = self._rejected(index, terms, scope, top_k) if include_rejected else []
-            words = {key: index.matched(terms, slot) for slot, key, _, _ in found} if explain else {}
+            allowed = index.allowed_records(scope, visible)
+            ranked = rank(index, question, allowed, budget, fetch_depth(budget), self.settings)
+            words = [index.matched(question.terms, one.slot) if wanted.explain else () for one in ranked]
+            found = [Keyed(index.record_key(one.slot), one, held) for one, held in zip(ranked, words, strict=True)]
+            rejected = self._rejected(index, question.terms, wanted) if wanted.include_rejected else []
             self._drop_others(index, user_id)
-        hits = self._record_hits(user_id, [entry[1:] for entry in found], words, scope.is_present)
-        hits += self._turn_hits(user_id, rejected)
-        return sorted(hits, key=lambda hit: -hit.score)[:top_k]
+        hits = record_hits(self._store, user_id, found, visible if scope.is_present else None, budget)
+        hits += rejected_hits(self._store, user_id, rejected, self.settings.lexical_weight)
+        hits = sorted(hits, key=lambda hit: -hit.score)[:budget]
+        if triggered:
+            hits += self._linked(user_id, hits, wanted)
+        mode = wanted.recall or self.settings.assistant_recall
+        return self._answered(user_id, hits) if is_due(mode, question.parsed.needs_assistant_context) else hits
 
     def peek(self, user_id: str) -> ScopeIndex:
         """The index of a user as it is, not caught up. Hold its lock while you read it."""
         return self._index(user_id)
 
+    def _question(self, query: str, wanted: Wanted) -> Question:
+        text = query[: self.settings.longest_query]
+        parsed = self.parse(text, wanted.asked_at or wanted.scope.as_of)
+        words = text
+        if self.settings.from_anchor and parsed.anchor.strip():
+            text = parsed.anchor
+            words = " ".join((text, *parsed.keywords))
+        vector = embed(self._embedder, [text])[0] if self.settings.dense_weight else None
+        return Question(parsed, index_terms(words), vector)
+
     def _index(self, user_id: str) -> ScopeIndex:
         with self._lock:
-            weight = self.settings.neighbour_weight if self.settings.lexical_weight else 0.0
-            index = self._indexes.setdefault(user_id, ScopeIndex(self._store.dimension, weight))
+            index = self._indexes.get(user_id)
+            if index is None:
+                settings = self.settings
+                index = ScopeIndex(self._store.dimension, settings.neighbour_weight, settings.neighbour_reach)
+                self._indexes[user_id] = index
             self._indexes.move_to_end(user_id)
             return index
 
@@ -124,80 +142,35 @@ class Searcher:
         if index.is_sparse and (whole := self._store.changes_since(user_id, 0)):
             index.catch_up(whole)
 
-    def _routes(
-        self, index: ScopeIndex, terms: list[str], vector: Vectors | None, scope: ScopeFilter, top_k: int
-    ) -> list[tuple[int, int, float, Explained]]:
-        """Slot, key, fused score and reasons of the first `top_k`, best first."""
-        allowed = index.allowed_records(scope)
-        if not allowed.any():
-            return []
-        settings = self.settings
-        routes: dict[str, Candidates] = {}
-        # A budget of R deserves max(15, 3R, R + 16) candidates a route, so that fusion has something to choose from.
-        depth = max(settings.depth, 3 * top_k, top_k + 16)
-        if settings.lexical_weight:
-            routes[LEXICAL] = index.lexical(terms, allowed, depth)
-        if vector is not None:
-            routes[DENSE] = index.dense(vector, allowed, depth)
-        weights = {LEXICAL: settings.lexical_weight, DENSE: settings.dense_weight}
-        rankings = {route: found.slots.tolist() for route, found in routes.items()}
-        fused = reciprocal_rank_fusion(rankings, weights, settings.rrf_k)[:top_k]
-        slots = np.array([slot for slot, _ in fused], np.int32)
-        scores = {LEXICAL: index.lexical_scores(terms, slots).tolist()} if LEXICAL in routes else {}
-        if vector is not None:
-            scores[DENSE] = index.dense_scores(vector, slots).tolist()
-        places = {route: {slot: rank for rank, slot in enumerate(ranking, 1)} for route, ranking in rankings.items()}
+    def _rejected(self, index: ScopeIndex, terms: Sequence[str], wanted: Wanted) -> list[tuple[int, float]]:
+        found = index.rejected(terms, wanted.scope, wanted.top_k)
+        bound = index.rejected_bound(terms) or 1.0
         return [
-            (
-                slot,
-                index.record_key(slot),
-                score,
-                Explained(
-                    scores={route: values[place] for route, values in scores.items()},
-                    ranks={route: ranks[slot] for route, ranks in places.items() if slot in ranks},
-                ),
-            )
-            for place, (slot, score) in enumerate(fused)
-        ]
-
-    def _rejected(self, index: ScopeIndex, terms: list[str], scope: ScopeFilter, top_k: int) -> list[tuple[int, float]]:
-        found = index.rejected(terms, scope, top_k)
-        return [
-            (index.turn_key(slot), score)
+            (index.turn_key(slot), score / bound)
             for slot, score in zip(found.slots.tolist(), found.scores.tolist(), strict=True)
         ]
 
-    def _record_hits(
-        self,
-        user_id: str,
-        found: list[tuple[int, float, Explained]],
-        words: Mapping[int, Sequence[str]],
-        present: bool,
-    ) -> list[Hit]:
-        records = self._store.records_by_key(user_id, [key for key, _, _ in found])
-        return [
-            Hit(
-                record=records[key],
-                score=score,
-                route_scores=explained.scores,
-                why=explained.why(words.get(key, ())),
-            )
-            for key, score, explained in found
-            if key in records and (not present or records[key].status is Status.ACTIVE)
-        ]
+    def _linked(self, user_id: str, hits: Sequence[Hit], wanted: Wanted) -> list[Hit]:
+        scores = {hit.record.id: hit.score for hit in hits}
 
-    def _turn_hits(self, user_id: str, rejected: list[tuple[int, float]]) -> list[Hit]:
-        turns = {turn.key: turn for turn in self._store.turns(user_id, keys=[key for key, _ in rejected])}
-        return [
-            Hit(
-                record=turn_as_record(turns[key], self._store.embedder),
-                score=self.settings.lexical_weight / (self.settings.rrf_k + rank),
-                route_scores={REJECTED: score},
-                why=f"rejected by the gate (p = {turns[key].gate_probability or 0.0:.2f}), {REJECTED} #{rank}",
-            )
-            for rank, (key, score) in enumerate(rejected, start=1)
-            if key in turns
-        ]
+        def lookup(ids: Sequence[str]) -> dict[str, MemoryRecord]:
+            return self._seen_by(user_id, ids, wanted.scope)
+
+        return linked_hits(follow_links([hit.record for hit in hits], wanted.top_k, lookup), scores)
+
+    def _seen_by(self, user_id: str, ids: Sequence[str], scope: ScopeFilter) -> dict[str, MemoryRecord]:
+        """Those of `ids` that the search's own filter lets through, current or outdated."""
+        named = Compare("id", "in", tuple(ids))
+        narrowed = replace(scope, where=All((scope.where, named)) if scope.where else named)
+        index = self._index(user_id)
+        with index.lock:
+            mask = index.allowed_records(narrowed, visible_statuses(triggered=True))
+            keys = [index.record_key(slot) for slot in np.flatnonzero(mask).tolist()]
+        return {record.id: record for record in self._store.records_by_key(user_id, keys).values()}
+
+    def _answered(self, user_id: str, hits: Sequence[Hit]) -> list[Hit]:
+        found = replies(self._store, user_id, [hit.record for hit in hits])
+        return [hit.model_copy(update={"reply": found.get(hit.record.id)}) for hit in hits]
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> Vectors:
@@ -215,19 +188,3 @@ def embed(embedder: Embedder, texts: Sequence[str]) -> Vectors:
         text = texts[int(broken[0])][:80]
         raise StoreError(f"the embedder '{embedder.identity}' gave NaN or infinity for '{text}'; nothing was written")
     return vectors
-
-
-def turn_as_record(turn: StoredTurn, embedder: str) -> MemoryRecord:
-    """A rejected turn in the shape of a record, so that it can be a hit. It exists in no table."""
-    return MemoryRecord(
-        id=REJECTED_PREFIX + turn.turn.id,
-        scope=turn.scope,
-        content=turn.turn.text,
-        source_time=turn.turn.timestamp,
-        source_speaker=turn.turn.speaker,
-        ingest_time=turn.turn.timestamp,
-        source_turn_ids=(turn.turn.id,),
-        extractor=REJECTED,
-        embedder=embedder,
-        metadata=dict(turn.metadata),
-    )

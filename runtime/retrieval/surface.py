@@ -24,9 +24,14 @@ class Described(Protocol):
     def keywords(self) -> tuple[str, ...]: ...
 
 
+def is_name(speaker: str) -> bool:
+    """Whether a speaker is named; a mere role ("user") is no name."""
+    return bool(speaker) and speaker.casefold() not in _ROLE_NAMES
+
+
 def spoken(speaker: str, text: str) -> str:
-    """A text with its speaker's name in front; a mere role ("user") is no name and is left out."""
-    return text if not speaker or speaker.casefold() in _ROLE_NAMES else f"{speaker}: {text}"
+    """A text with its speaker's name in front, where there is one."""
+    return f"{speaker}: {text}" if is_name(speaker) else text
 
 
 def lexical_text(record: Described) -> str:

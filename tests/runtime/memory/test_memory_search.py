@@ -47,13 +47,14 @@ def test_a_hit_tells_where_it_comes_from_and_why(filled: Memory) -> None:
     [hit] = filled.search("adopted dog", user_id="ana", top_k=1, explain=True).results
 
     assert hit.why == "lexical #1 (adopt, dog), dense #1"
-    assert set(hit.route_scores) == {"lexical", "dense"} and hit.route_scores["lexical"] > 0
-    assert hit.score == pytest.approx(1.0 / 6 + 0.5 / 6)
+    assert set(hit.route_scores) == {"lexical", "dense", "length"} and hit.route_scores["lexical"] > 0
+    weights = {"lexical": 1.0, "dense": 0.7, "length": 0.1}
+    assert hit.score == pytest.approx(sum(weights[part] * score for part, score in hit.route_scores.items()))
     assert hit.record.source_time == NOON and len(hit.record.source_turn_ids) == 1
 
 
 def test_a_route_of_weight_zero_is_off(open_memory: Open, embedder: Any) -> None:
-    memory = open_memory(settings=MemorySettings(search=SearchSettings(dense_weight=0.0, neighbour_weight=0.0)))
+    memory = open_memory(settings=MemorySettings(search=SearchSettings.bm25_alone()))
     memory.add(FACTS, user_id="ana")
     embedder.calls.clear()
 

@@ -1,0 +1,86 @@
+"""From ranked slots to what a caller gets: records, rejected turns, outdated ones that links lead to, replies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from engrain.runtime.retrieval.ranking import Ranked
+from engrain.runtime.schema import Hit, MemoryRecord, Status
+from engrain.runtime.storage.protocol import Store, StoredTurn
+
+REJECTED = "rejected"
+REJECTED_PREFIX = "turn:"
+"""Ids of hits that are rejected turns, not records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """One ranked record by the store's key, and the question's words that it holds itself."""
+
+    key: int
+    ranked: Ranked
+    matched: tuple[str, ...] = ()
+
+
+def record_hits(
+    store: Store, user_id: str, found: Sequence[Keyed], visible: Collection[Status] | None, limit: int
+) -> list[Hit]:
+    """The first `limit` records that are still there, in order. `visible` None: whatever their status is now."""
+    records = store.records_by_key(user_id, [one.key for one in found])
+    hits = [
+        Hit(
+            record=records[one.key],
+            score=one.ranked.score,
+            route_scores=one.ranked.scores,
+            why=one.ranked.why(one.matched),
+        )
+        for one in found
+        if one.key in records and (visible is None or records[one.key].status in visible)
+    ]
+    return hits[:limit]
+
+
+def linked_hits(pairs: Sequence[tuple[MemoryRecord, MemoryRecord]], scores: Mapping[str, float]) -> list[Hit]:
+    """Records that supersession links lead to, each with the score of the hit that led to it."""
+    return [
+        Hit(
+            record=record,
+            score=scores[leader.id],
+            route_scores={},
+            why=f"linked to {leader.id} by supersession",
+            linked_from=leader.id,
+        )
+        for record, leader in pairs
+    ]
+
+
+def rejected_hits(store: Store, user_id: str, found: Sequence[tuple[int, float]], weight: float) -> list[Hit]:
+    """Turns that the gate rejected, by the store's key and the share of the question's words that each holds."""
+    turns = {turn.key: turn for turn in store.turns(user_id, keys=[key for key, _ in found])}
+    return [
+        Hit(
+            record=turn_as_record(turns[key], store.embedder),
+            score=weight * share,
+            route_scores={REJECTED: share},
+            why=f"rejected by the gate (p = {turns[key].gate_probability or 0.0:.2f}), {REJECTED} #{place}",
+        )
+        for place, (key, share) in enumerate(found, start=1)
+        if key in turns
+    ]
+
+
+def turn_as_record(turn: StoredTurn, embedder: str) -> MemoryRecord:
+    """A rejected turn in the shape of a record, so that it can be a hit. It exists in no table."""
+    return MemoryRecord(
+        id=REJECTED_PREFIX + turn.turn.id,
+        scope=turn.scope,
+        content=turn.turn.text,
+        source_time=turn.turn.timestamp,
+        source_speaker=turn.turn.speaker,
+        ingest_time=turn.turn.timestamp,
+        source_turn_ids=(turn.turn.id,),
+        extractor=REJECTED,
+        embedder=embedder,
+        metadata=dict(turn.metadata),
+    )
