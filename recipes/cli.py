@@ -119,6 +119,20 @@ def train_gate(
     verb.command(recipe, overrides or (), resume, json)
 
 
+@train.command("gate-windows")
+def train_gate_windows(
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    resume: Annotated[bool, typer.Option(help="Keep finished runs, continue the others.")] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Runs at the same time; each takes a device of its own.")] = 1,
+    json: JsonFlag = False,
+) -> None:
+    """Choose the context window (SLICE-Mem C.1): k in {1, 3, 5} by seeds, mean validation loss, paired bootstrap."""
+    from engrain.recipes import gate_windows as verb
+
+    verb.command(recipe, overrides or (), resume, workers, json)
+
+
 @train.command("extractor")
 def train_extractor(
     recipe: RecipeName,
@@ -137,12 +151,14 @@ def eval_gate(
     bundle: Annotated[str, typer.Argument(help="A gate bundle.")],
     recipe: RecipeName,
     overrides: Overrides = None,
+    html: Annotated[str | None, typer.Option(help="Also write a page with slices, curves and errors here.")] = None,
+    int8: Annotated[bool, typer.Option("--int8", help="Score with the quantised weights.")] = False,
     json: JsonFlag = False,
 ) -> None:
-    """Score a gate bundle on the evaluation split of a gate recipe: AUPRC, precision, recall, kept share."""
+    """Score a gate bundle on a recipe's evaluation rows: measures by slice, calibration, PR curve, worst errors."""
     from engrain.recipes import eval_gate as verb
 
-    verb.command(bundle, recipe, overrides or (), json)
+    verb.command(bundle, recipe, overrides or (), json, html, "int8" if int8 else "fp32")
 
 
 @evaluate.command("extractor")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from engrain.runtime.errors import BundleError
 
 MODEL_FILE = "model.onnx"
+INT8_FILE = "model.int8.onnx"
 WEIGHTS_FILE = "model.safetensors"
 TOKENIZER_FILE = "tokenizer.json"
 CONFIG_FILE = "config.json"
@@ -38,12 +39,12 @@ class EncoderSession:
         self._pad_id = pad_id
 
     @classmethod
-    def open(cls, folder: Path, threads: int | None) -> EncoderSession:
+    def open(cls, folder: Path, threads: int | None, model: str = MODEL_FILE) -> EncoderSession:
         """The encoder of a bundle whose hashes have been verified. `threads` empty takes all cores."""
         pad_id = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8")).get("pad_token_id")
         if not isinstance(pad_id, int):
             raise BundleError(f"{folder / CONFIG_FILE} has no pad_token_id; export the bundle again")
-        return cls(folder / MODEL_FILE, pad_id=pad_id, threads=threads)
+        return cls(folder / model, pad_id=pad_id, threads=threads)
 
     def run(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """The outputs of all rows (at least one), N x ..., in the order of the rows, whatever the batching."""

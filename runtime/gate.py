@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from engrain.runtime.bundle import BundleManifest, load_bundle
-from engrain.runtime.encoder import TOKENIZER_FILE, EncoderSession
+from engrain.runtime.encoder import INT8_FILE, MODEL_FILE, TOKENIZER_FILE, EncoderSession
 from engrain.runtime.errors import BundleError
 from engrain.runtime.gate_calibration import Calibration
 from engrain.runtime.gate_input import TEMPLATE_HASH, Pair, pack_batch, prepare_tokenizer
@@ -31,16 +32,20 @@ class Gate:
         self._tokenizer, self._session = tokenizer, session
 
     @classmethod
-    def load(cls, folder: str | Path, threads: int | None = None) -> Gate:
+    def load(cls, folder: str | Path, threads: int | None = None, precision: Literal["fp32", "int8"] = "fp32") -> Gate:
         """Open a gate bundle after verifying every hash in it. `threads` limits ONNX Runtime; empty takes all cores.
 
-        Raises `BundleError` for an altered bundle, or one whose input template is not this version's.
+        `precision` int8 takes the quantised weights, which are faster and rank almost alike. Raises `BundleError` for
+        an altered bundle, one without the weights asked for, or one whose input template is not this version's.
         """
         folder, manifest = load_bundle(folder, "gate")
         if manifest.template_hash != TEMPLATE_HASH:
             raise BundleError(f"{folder} was trained with another input template; train and export the gate again")
         tokenizer = prepare_tokenizer(Tokenizer.from_file(str(folder / TOKENIZER_FILE)))
-        return cls(manifest, tokenizer, EncoderSession.open(folder, threads))
+        file = INT8_FILE if precision == "int8" else MODEL_FILE
+        if file not in manifest.files:
+            raise BundleError(f"{folder} has no {precision} weights ({file}); export the gate again, with int8")
+        return cls(manifest, tokenizer, EncoderSession.open(folder, threads, file))
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Admission probabilities, N, for (context oldest first, target) pairs; equation 1's p_t, calibrated as the

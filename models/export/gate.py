@@ -12,14 +12,15 @@ from tokenizers import Tokenizer
 
 from engrain.models.export.card import model_card
 from engrain.models.export.folder import whole_folder
-from engrain.models.export.onnx import export_onnx
+from engrain.models.export.onnx import export_int8, export_onnx
 from engrain.models.gate.encoder import encoder_settings, pad_id
 from engrain.models.gate.module import GateModule
 from engrain.models.gate.scoring import load_module
 from engrain.models.training.checkpoints import BEST
 from engrain.models.weights import model_name
 from engrain.runtime.bundle import BundleManifest, ThresholdChoice, file_hash, hash_files, write_manifest
-from engrain.runtime.encoder import CARD_FILE, CONFIG_FILE, MODEL_FILE, TOKENIZER_FILE, WEIGHTS_FILE
+from engrain.runtime.encoder import CARD_FILE, CONFIG_FILE, INT8_FILE, MODEL_FILE, TOKENIZER_FILE, WEIGHTS_FILE
+from engrain.runtime.gate_calibration import Calibration
 from engrain.runtime.gate_input import MARKERS, TEMPLATE_HASH, prepare_tokenizer
 
 
@@ -29,6 +30,8 @@ def export_gate(
     *,
     threshold: ThresholdChoice,
     metrics: Mapping[str, float],
+    calibration: Calibration | None = None,
+    int8: bool = True,
     data_fingerprint: str = "",
     recipe: Mapping[str, Any] | None = None,
     licence: str = "",
@@ -37,8 +40,9 @@ def export_gate(
     """Write the gate bundle `out` from a run folder (its best checkpoint) or a checkpoint; return `out`.
 
     ONNX is compared with torch on the validation inputs that the checkpoint holds; the largest logit difference is
-    added to the metrics as `onnx_max_logit_difference`, and above 1e-3 the export is refused. `data_fingerprint` is
-    the training run's own unless given. The folder appears whole or not at all.
+    added to the metrics as `onnx_max_logit_difference`, and above 1e-3 the export is refused; that of the int8 weights
+    is `int8_max_logit_difference`. `data_fingerprint` is the training run's own unless given. The folder appears whole
+    or not at all.
     """
     module = load_module(source / BEST if source.is_dir() else source)
     tokenizer = prepare_tokenizer(Tokenizer.from_str(module.tokenizer_json))
@@ -55,8 +59,17 @@ def export_gate(
             samples=module.facts["samples"],
             pad_id=pad_id(module.network),
         )
-        manifest = _manifest(module, folder, threshold, {**metrics, "onnx_max_logit_difference": difference})
-        given: dict[str, Any] = {"recipe": dict(recipe or {}), "licence": licence}
+        measured = {**metrics, "onnx_max_logit_difference": difference}
+        if int8:
+            measured["int8_max_logit_difference"] = export_int8(
+                folder / MODEL_FILE,
+                folder / INT8_FILE,
+                module.network,
+                samples=module.facts["samples"],
+                pad_id=pad_id(module.network),
+            )
+        manifest = _manifest(module, folder, threshold, measured)
+        given: dict[str, Any] = {"recipe": dict(recipe or {}), "licence": licence, "calibration": calibration}
         if data_fingerprint:
             given["data_fingerprint"] = data_fingerprint
         manifest = manifest.model_copy(update=given)

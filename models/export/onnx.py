@@ -53,6 +53,31 @@ def export_onnx(network: nn.Module, path: Path, output: str, *, samples: Sequenc
     return difference
 
 
+def export_int8(
+    source: Path, path: Path, network: nn.Module, *, samples: Sequence[Sequence[int]], pad_id: int
+) -> float:
+    """Write `source` with its matrix products in int8 (weights once, activations as they come); returns the largest
+    difference from torch over `samples`.
+
+    Weights use 7 of 8 bits: on processors without VNNI the products of 8-bit pairs would overflow. No bound is set:
+    what such a model is worth is its ranking, and `recipes/benchmarks/gate_speed.py` measures that.
+    """
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    logger = logging.getLogger()
+    level = logger.level
+    logger.setLevel(logging.ERROR)  # It advises a preparation that transformer encoders do not need.
+    try:
+        quantize_dynamic(str(source), str(path), weight_type=QuantType.QInt8, reduce_range=True)
+    finally:
+        logger.setLevel(level)
+    difference = largest_difference(network, path, samples, pad_id)
+    if not np.isfinite(difference):
+        path.unlink(missing_ok=True)
+        raise TrainingError("the int8 export gives logits that are not finite; export with int8=False")
+    return difference
+
+
 def largest_difference(network: nn.Module, path: Path, samples: Sequence[Sequence[int]], pad_id: int) -> float:
     """Largest absolute difference between torch's and ONNX Runtime's outputs over all samples."""
     theirs = EncoderSession(path, pad_id=pad_id, threads=torch.get_num_threads()).run(samples)
