@@ -13,6 +13,7 @@ SELECT own.turn_key FROM record_sources own WHERE own.record_key = ? AND NOT EXI
     SELECT 1 FROM record_sources other WHERE other.turn_key = own.turn_key AND other.record_key <> ?
 )
 """
+_LOGS = ("changes", "undone_changes", "revisions", "consolidated")
 
 
 def delete_record(connection: Connection, version: int, user_id: str, record_id: str) -> bool:
@@ -27,8 +28,8 @@ def delete_record(connection: Connection, version: int, user_id: str, record_id:
     key = found[0]
     orphans = connection.execute(_ORPHANS, (key, key)).fetchall()
     connection.execute("DELETE FROM records WHERE key = ?", (key,))
-    connection.execute("DELETE FROM changes WHERE user_id = ? AND record_id = ?", (user_id, record_id))
-    connection.execute("DELETE FROM revisions WHERE user_id = ? AND record_id = ?", (user_id, record_id))
+    for log in _LOGS:
+        connection.execute(f"DELETE FROM {log} WHERE user_id = ? AND record_id = ?", (user_id, record_id))
     connection.executemany("DELETE FROM turns WHERE key = ?", orphans)
     buried = [(version, user_id, "record", key), *((version, user_id, "turn", orphan) for (orphan,) in orphans)]
     connection.executemany("INSERT INTO tombstones VALUES (?, ?, ?, ?)", buried)
@@ -40,7 +41,7 @@ def delete_scope(connection: Connection, version: int, user_id: str, agent_id: s
     """Delete all of a user, or of one agent or run of that user; returns the number of records."""
     narrowed = agent_id is not None or run_id is not None
     where, values = condition({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
-    for log in ("changes", "revisions"):
+    for log in _LOGS:
         sql = f"DELETE FROM {log} WHERE user_id = ? AND record_id IN (SELECT id FROM records WHERE {where})"
         connection.execute(sql, (user_id, *values))
     deleted = connection.execute(f"DELETE FROM records WHERE {where}", values).rowcount

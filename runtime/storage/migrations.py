@@ -79,6 +79,17 @@ CREATE TABLE revisions (
 CREATE INDEX revision_record ON revisions (user_id, record_id);
 """
 
+_CONSOLIDATION = """
+CREATE TABLE undone_changes (
+    key INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, user_id TEXT NOT NULL,
+    record_id TEXT NOT NULL, body TEXT NOT NULL, undone_at TEXT NOT NULL
+);
+CREATE INDEX undone_record ON undone_changes (user_id, record_id);
+CREATE TABLE consolidated (
+    user_id TEXT NOT NULL, method TEXT NOT NULL, record_id TEXT NOT NULL, PRIMARY KEY (user_id, method, record_id)
+) WITHOUT ROWID;
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Migration:
@@ -92,6 +103,7 @@ class Migration:
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("turns, records, vectors, consolidation log", _FIRST),
     Migration("a record's text can be updated, and what it was is kept", _REVISIONS),
+    Migration("changes can be undone; what was consolidated is known", _CONSOLIDATION),
 )
 """Step n (from 1) makes schema version n of version n - 1."""
 

@@ -237,14 +237,31 @@ class Store(Protocol):
     def revisions(self, record_id: str, user_id: str) -> list[Revision]:
         """Updates of a record's text, oldest first."""
 
-    def apply(self, user_id: str, changes: Sequence[Change]) -> tuple[Change, ...]:
-        """Set statuses and log the changes in one transaction; returns those applied.
+    def apply(
+        self, user_id: str, changes: Sequence[Change], *, method: str = "", done: Sequence[str] = ()
+    ) -> tuple[Change, ...]:
+        """Write changes with their effects, and mark the records in `done` as compared, in one transaction.
 
-        A change whose record is no longer in state `before`, or gone, is skipped.
+        Returns the changes applied. One that no longer fits the store (its record is not in state `before`, or what
+        replaces it is not active) is skipped.
         """
 
+    def merge(
+        self, user_id: str, record: MemoryRecord, vector: Vectors, changes: Sequence[Change]
+    ) -> tuple[Change, ...]:
+        """Add a merged record and supersede those it merges, all or nothing; empty when one of them has changed."""
+
+    def undo(self, user_id: str, change_id: str, at: datetime) -> tuple[Change, ...]:
+        """Take back a change with its effect. Raises `InputError` when there is none or a later one builds on it."""
+
     def changes(self, user_id: str) -> list[Change]:
-        """The consolidation log of a user, oldest first."""
+        """The consolidation log of a user, oldest first, without what was undone."""
+
+    def undone_changes(self, user_id: str) -> list[tuple[Change, datetime]]:
+        """Changes that were undone, with the time of it, in that order."""
+
+    def consolidated(self, user_id: str, method: str) -> frozenset[str]:
+        """Ids of the records that this method has compared already."""
 
     def failures(self, user_id: str) -> list[Failure]:
         """What extraction could not use, oldest first."""

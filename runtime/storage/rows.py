@@ -212,6 +212,8 @@ def _replaced(body: str | None, source_times: Mapping[str, datetime]) -> Replace
     if body is None:
         return None
     change = json.loads(body)
+    if change["after"] == Status.ACTIVE.value:
+        return None  # qualified, or outdated in a part: still there to be found
     return Replaced(source_times.get(change["other_id"]), _moment(change["decided_at"]))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from engrain.runtime.errors import StoreError
 from engrain.runtime.schema import Change, MemoryRecord, Role, Scope, Status
+from engrain.runtime.storage import changes as log
 from engrain.runtime.storage import deletion, rows, writing
 from engrain.runtime.storage.database import Connection, Database
 from engrain.runtime.storage.protocol import (
@@ -177,20 +178,57 @@ class TabularStore:
             found = connection.execute(sql, (user_id, record_id)).fetchall()
         return [Revision(name, before, after, datetime.fromisoformat(at)) for name, before, after, at in found]
 
-    def apply(self, user_id: str, changes: Sequence[Change]) -> tuple[Change, ...]:
-        """Set statuses and log the changes in one transaction; returns those applied.
+    def apply(
+        self, user_id: str, changes: Sequence[Change], *, method: str = "", done: Sequence[str] = ()
+    ) -> tuple[Change, ...]:
+        """Write changes with their effects, and mark the records in `done` as compared, in one transaction.
 
-        A change whose record is no longer in state `before`, or gone, is skipped.
+        Returns the changes applied. One that no longer fits the store (its record is not in state `before`, or what
+        replaces it is not active) is skipped.
         """
-        with self.database.writing() as connection:
+        with self._connections.writing() as connection:
             version = writing.tick(connection, user_id)
-            return tuple(change for change in changes if writing.apply_change(connection, version, user_id, change))
+            applied = tuple(change for change in changes if log.apply_change(connection, version, user_id, change))
+            log.mark(connection, user_id, method, done)
+        return applied
+
+    def merge(
+        self, user_id: str, record: MemoryRecord, vector: Vectors, changes: Sequence[Change]
+    ) -> tuple[Change, ...]:
+        """Add a merged record and supersede those it merges, all or nothing; empty when one of them has changed."""
+        with self._connections.writing() as connection:
+            version = writing.tick(connection, user_id)
+            merged = [change.record_id for change in changes]
+            if any(self._status(connection, user_id, name) != Status.ACTIVE.value for name in merged):
+                return ()
+            turns = log.source_turns(connection, user_id, merged)
+            log.insert_merged(connection, version, record, vector, turns)
+            return tuple(change for change in changes if log.apply_change(connection, version, user_id, change))
+
+    def undo(self, user_id: str, change_id: str, at: datetime) -> tuple[Change, ...]:
+        """Take back a change with its effect. Raises `InputError` when there is none or a later one builds on it."""
+        with self._connections.writing() as connection:
+            return tuple(log.undo(connection, writing.tick(connection, user_id), user_id, change_id, at))
 
     def changes(self, user_id: str) -> list[Change]:
-        """The consolidation log of a user, oldest first."""
-        with self.database.reading() as connection:
-            found = connection.execute("SELECT body FROM changes WHERE user_id = ? ORDER BY key", (user_id,))
-            return [Change.model_validate_json(body) for (body,) in found]
+        """The consolidation log of a user, oldest first, without what was undone."""
+        with self._connections.reading() as connection:
+            return log.read(connection, user_id)
+
+    def undone_changes(self, user_id: str) -> list[tuple[Change, datetime]]:
+        """Changes that were undone, with the time of it, in that order."""
+        with self._connections.reading() as connection:
+            return log.read_undone(connection, user_id)
+
+    def consolidated(self, user_id: str, method: str) -> frozenset[str]:
+        """Ids of the records that this method has compared already."""
+        with self._connections.reading() as connection:
+            return log.marked(connection, user_id, method)
+
+    def _status(self, connection: Connection, user_id: str, record_id: str) -> str | None:
+        sql = "SELECT status FROM records WHERE id = ? AND user_id = ?"
+        found = connection.execute(sql, (record_id, user_id)).fetchone()
+        return None if found is None else str(found[0])
 
     def failures(self, user_id: str) -> list[Failure]:
         """What extraction could not use, oldest first."""

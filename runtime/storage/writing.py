@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 
-from engrain.runtime.schema import Change
 from engrain.runtime.storage import rows
 from engrain.runtime.storage.database import Connection
 from engrain.runtime.storage.protocol import Batch, Vectors, Written
@@ -28,17 +27,6 @@ def write_batch(connection: Connection, batch: Batch) -> Written:
     return Written(tuple(keys), duplicates, record_ids)
 
 
-def apply_change(connection: Connection, version: int, user_id: str, change: Change) -> bool:
-    """Set one record's status and log it, unless the record is gone or no longer in state `before`."""
-    sql = "UPDATE records SET status = ?, version = ? WHERE id = ? AND user_id = ? AND status = ?"
-    values = (change.after.value, version, change.record_id, user_id, change.before.value)
-    if not connection.execute(sql, values).rowcount:
-        return False
-    sql = "INSERT INTO changes (id, user_id, record_id, body) VALUES (?, ?, ?, ?)"
-    connection.execute(sql, (change.id, user_id, change.record_id, change.model_dump_json()))
-    return True
-
-
 def owner(connection: Connection, record_id: str, user_id: str | None) -> str | None:
     """Whose a record is; None when there is none, or it is another user's."""
     where, values = rows.condition({"id": record_id, "user_id": user_id})
@@ -58,6 +46,7 @@ def update_text(
     # Superseded spans are places in the text that was; in another text they would mark other words.
     sql = "UPDATE records SET content = ?, superseded_spans = '[]', updated_at = ?, version = ? WHERE key = ?"
     connection.execute(sql, (content, at.isoformat(), version, key))
+    connection.execute("DELETE FROM consolidated WHERE user_id = ? AND record_id = ?", (user_id, record_id))
     sql = "UPDATE vectors SET vector = ? WHERE record_key = ?"
     connection.execute(sql, (connection.stored_vector(vector), key))
     sql = "INSERT INTO revisions (user_id, record_id, before, after, at) VALUES (?, ?, ?, ?, ?)"
