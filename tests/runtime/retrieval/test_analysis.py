@@ -35,3 +35,9 @@ def test_polarity_survives() -> None:
 
 def test_a_very_long_word_is_cut_not_refused() -> None:
     assert index_terms("x" * 10_000) == ["x" * 64]
+
+
+def test_plain_text_takes_a_short_way_to_the_same_terms() -> None:
+    text = "Don't o'clock Ana's rock'n'roll 'quoted' a_b x\x00y 3.5% " + "q" * 70 + " " + "w" * 70 + "'s \x1f"
+
+    assert index_terms(text) == index_terms(text + "\u2002")
