@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from engrain.data_builders.quality.rows import Row
+from engrain.data_builders.quality.text import words
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import Contract
 
@@ -143,10 +144,12 @@ def _probabilities(
         # A word of one row alone teaches nothing about others, but a small corpus has few words.
         least = 2 if len(texts) > _SMALL else 1
         tfidf = _sklearn("feature_extraction.text").TfidfVectorizer(
+            tokenizer=words,
+            token_pattern=None,
+            lowercase=False,
             ngram_range=(1, 2),
             min_df=least,
             sublinear_tf=True,
-            token_pattern=r"(?u)\b\w+\b",
             dtype=np.float32,
         )
         train = tfidf.fit_transform([text for text, held in zip(texts, asked, strict=True) if not held])
