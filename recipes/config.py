@@ -14,9 +14,12 @@ from pydantic import AfterValidator, Field
 from engrain.data_builders.config import MemoraGateData, ShippedSplit
 from engrain.models.extractor.config import ExtractorConfig
 from engrain.models.gate.config import GateConfig
+from engrain.models.gate.threshold_rule import ThresholdRule
 from engrain.recipes.benchmarks.config import BenchRecipe
 from engrain.recipes.label_config import LabelRecipe
+from engrain.recipes.synthesize_config import SynthesisRecipe
 from engrain.runtime.bundle import ThresholdChoice
+from engrain.runtime.gate_calibration import CalibrationMethod
 from engrain.runtime.schema import Contract
 
 # SLICE-Mem C.1: the three seeds of its gate experiments.
@@ -68,6 +71,12 @@ class GateRecipe(GateConfig):
     threads: int | None = Field(default=None, ge=1, description="CPU threads; empty takes all cores.")
     data: GateData
     threshold: ThresholdChoice = Field(default=PAPER_THRESHOLD, description="Admission threshold of the bundle.")
+    threshold_rule: ThresholdRule | None = Field(
+        default=None, description="Chooses the threshold on validation, after calibration; empty takes `threshold`."
+    )
+    calibration: CalibrationMethod = Field(
+        default="none", description="none, temperature or isotonic, fitted on validation; in the paper there is none."
+    )
     licence: str = Field(default="", description="Licence of the exported weights; base model and data decide it.")
 
     @property
@@ -110,11 +119,12 @@ class QuickstartRecipe(Contract):
         return self.output
 
 
-Recipe = GateRecipe | ExtractorRecipe | QuickstartRecipe | BenchRecipe | LabelRecipe
+Recipe = GateRecipe | ExtractorRecipe | QuickstartRecipe | BenchRecipe | LabelRecipe | SynthesisRecipe
 RECIPES: dict[str, type[Recipe]] = {
     "gate": GateRecipe,
     "extractor": ExtractorRecipe,
     "quickstart": QuickstartRecipe,
     "label": LabelRecipe,
+    "synthesize": SynthesisRecipe,
     "bench": BenchRecipe,
 }

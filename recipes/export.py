@@ -12,8 +12,9 @@ from engrain.recipes import console
 from engrain.recipes.config import ExtractorRecipe, GateRecipe
 from engrain.recipes.train_extractor import EVALUATION_FILE
 from engrain.recipes.train_gate import RUN_FILE
-from engrain.runtime.bundle import MANIFEST, read_manifest
+from engrain.runtime.bundle import MANIFEST, ThresholdChoice, read_manifest
 from engrain.runtime.errors import InputError
+from engrain.runtime.gate_calibration import Calibration
 
 # Of an evaluation, what a bundle's manifest keeps.
 MEASURES = ("valid_json", "precision", "recall", "f1")
@@ -61,7 +62,8 @@ def export_gate_run(source: str, out: Path) -> None:
     export_gate(
         Path(source),
         out,
-        threshold=recipe.threshold,
+        threshold=ThresholdChoice.model_validate(run["threshold"]) if "threshold" in run else recipe.threshold,
+        calibration=Calibration.model_validate(run["calibration"]) if "calibration" in run else None,
         metrics=run["evaluation"],
         recipe=run["recipe"],
         licence=recipe.licence,

@@ -65,13 +65,14 @@ def compare(
 ) -> dict[str, Any]:
     """Train what is missing and write `windows.json`; the evaluation rows, if any, are table 4's independent set."""
     rows = gate_rows(recipe.data)
-    jobs = [(recipe, k, seed, resume, number) for number, (k, seed) in enumerate(_grid(recipe, windows))]
+    jobs = [(recipe, k, seed, resume) for k in windows for seed in recipe.seeds]
     if workers == 1:
         losses = [_run(*job, rows) for job in jobs]
     else:
         # A forked process would share the parent's thread pools and CUDA state.
         with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-            losses = list(pool.map(_run_job, jobs))
+            devices = _devices()
+            losses = list(pool.map(_run_job, jobs, [number % devices for number in range(len(jobs))]))
     by_window: dict[int, list[float]] = {}
     for (_, k, *_), loss in zip(jobs, losses, strict=True):
         by_window.setdefault(k, []).append(loss)
@@ -92,25 +93,23 @@ def compare(
     return document
 
 
-def _grid(recipe: GateRecipe, windows: Sequence[int]) -> list[tuple[int, int]]:
-    return [(k, seed) for k in windows for seed in recipe.seeds]
-
-
 def _folder(recipe: GateRecipe, k: int, seed: int) -> Path:
     return recipe.folder / f"k-{k}" / f"seed-{seed}"
 
 
-def _run_job(job: tuple[GateRecipe, int, int, bool, int]) -> float:
-    """One run in a process of its own, on a GPU of its own where there are any."""
-    recipe, _, _, _, number = job
+def _devices() -> int:
     import torch
 
-    if torch.cuda.device_count() > 1:
-        os.environ["CUDA_VISIBLE_DEVICES"] = str(number % torch.cuda.device_count())
-    return _run(*job, gate_rows(recipe.data))
+    return max(1, torch.cuda.device_count())
 
 
-def _run(recipe: GateRecipe, k: int, seed: int, resume: bool, number: int, rows: GateRows) -> float:
+def _run_job(job: tuple[GateRecipe, int, int, bool], device: int) -> float:
+    """One run in a process of its own, on a GPU of its own where there are several (set before torch is imported)."""
+    os.environ["CUDA_VISIBLE_DEVICES"] = str(device)
+    return _run(*job, gate_rows(job[0].data))
+
+
+def _run(recipe: GateRecipe, k: int, seed: int, resume: bool, rows: GateRows) -> float:
     """Train one window and seed unless it is there, keep its scores, return its best validation loss."""
     from engrain.models.gate.scoring import score_examples
     from engrain.models.gate.training import train_gate

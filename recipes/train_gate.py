@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from engrain.models.gate.evaluation import GateMeasures, measure_gate
+from engrain.models.gate.evaluation import measure_gate
 from engrain.recipes import console
 from engrain.recipes.config import GateRecipe
 from engrain.recipes.gate_data import GateRows, gate_rows
 from engrain.recipes.loading import load_recipe, recipe_hash
+from engrain.runtime.bundle import ThresholdChoice
 from engrain.runtime.errors import RecipeError
+from engrain.runtime.gate_calibration import Calibration
 
 RUN_FILE = "run.json"
 SHOWN = ("auprc", "prevalence", "kept_share", "recall", "precision", "f1", "kept_at_paper_recall")
@@ -26,6 +29,8 @@ def command(source: str, overrides: Sequence[str], resume: bool, as_json: bool) 
     if not isinstance(recipe, GateRecipe):
         raise RecipeError(f"{source} is a recipe of kind '{recipe.recipe}'; `engrain train gate` wants kind 'gate'")
     document = train(recipe, resume=resume)
+    if any(run["evaluation"] is None for run in document["runs"]):
+        return  # Not the first rank: that one shows the result.
     if as_json:
         console.show_json(document)
         return
@@ -47,7 +52,8 @@ def train(recipe: GateRecipe, *, resume: bool = False) -> dict[str, Any]:
         "corpus": rows.report,
         "runs": runs,
     }
-    write_json(recipe.folder / RUN_FILE, document)
+    if all(run["evaluation"] is not None for run in runs):
+        write_json(recipe.folder / RUN_FILE, document)
     return document
 
 
@@ -60,7 +66,11 @@ def train_seed(recipe: GateRecipe, rows: GateRows, seed: int, folder: Path, *, r
         run = train_gate(
             recipe, rows.train, rows.validation, folder, seed=seed, resume="auto" if resume else None, progress=advance
         )
-    evaluation = evaluate(run.best, rows, recipe.threshold.value)
+    if not run.first:
+        # Ranks after the first have nothing to write; all of them leave training with the same weights.
+        return {"seed": seed, "evaluation": None}
+    chosen = operating_point(recipe, rows, run.best)
+    evaluation = evaluate(run.best, rows, chosen)
     document = {
         "recipe": recipe.model_dump(mode="json"),
         "seed": seed,
@@ -76,22 +86,62 @@ def train_seed(recipe: GateRecipe, rows: GateRows, seed: int, folder: Path, *, r
         "data_fingerprint": run.data_fingerprint,
         "validation": run.metrics,
         "history": [entry.model_dump() for entry in run.history],
-        "evaluation": evaluation.model_dump(),
+        "strategy": run.strategy,
+        "threshold": chosen.threshold.model_dump(),
+        "calibration": chosen.calibration.model_dump(),
+        **evaluation,
     }
     write_json(folder / RUN_FILE, document)
     return document
 
 
-def evaluate(checkpoint: Path, rows: GateRows, threshold: float) -> GateMeasures:
-    """Score every evaluation row with a checkpoint; scores are kept beside it in `scores.npy`, in row order."""
+@dataclass(frozen=True)
+class OperatingPoint:
+    """How a gate's raw probabilities are read, and from where on a turn is kept."""
+
+    calibration: Calibration
+    threshold: ThresholdChoice
+
+
+def operating_point(recipe: GateRecipe, rows: GateRows, checkpoint: Path) -> OperatingPoint:
+    """Calibration and threshold as the recipe wants them, fixed on validation before anything else is scored."""
+    if recipe.calibration == "none" and recipe.threshold_rule is None:
+        return OperatingPoint(Calibration(), recipe.threshold)
+    from engrain.models.gate.calibration import fit_calibration
+    from engrain.models.gate.scoring import score_examples
+    from engrain.models.gate.threshold import choose_threshold
+
+    scores = score_examples(checkpoint, rows.validation)
+    labels = [example.label for example in rows.validation]
+    name = f"{len(labels)} validation rows of {recipe.name}"
+    calibration = fit_calibration(labels, scores, recipe.calibration, fitted_on=name)
+    if recipe.threshold_rule is None:
+        return OperatingPoint(calibration, recipe.threshold)
+    threshold = choose_threshold(labels, calibration.apply(scores), recipe.threshold_rule, on=name)
+    return OperatingPoint(calibration, threshold)
+
+
+def evaluate(checkpoint: Path, rows: GateRows, point: OperatingPoint) -> dict[str, Any]:
+    """Measures over all evaluation rows, and over those whose words no training row has.
+
+    Raw scores are kept beside the checkpoint in `scores.npy`, in row order.
+    """
     from engrain.models.gate.scoring import score_examples
 
     if not rows.test:
         raise RecipeError("data: no evaluation rows; give a corpus with a test split")
     console.say(f"scoring {len(rows.test)} evaluation turns")
-    scores = score_examples(checkpoint, rows.test)
-    np.save(checkpoint.parent / "scores.npy", scores, allow_pickle=False)
-    return measure_gate([example.label for example in rows.test], scores, threshold)
+    raw = score_examples(checkpoint, rows.test)
+    np.save(checkpoint.parent / "scores.npy", raw, allow_pickle=False)
+    scores = point.calibration.apply(raw)
+    labels = [example.label for example in rows.test]
+    seen = {example.target.text for example in rows.train}
+    unseen = [row for row, example in enumerate(rows.test) if example.target.text not in seen]
+    document: dict[str, Any] = {"evaluation": measure_gate(labels, scores, point.threshold.value).model_dump()}
+    some = [labels[row] for row in unseen]
+    if any(some) and not all(some):
+        document["evaluation_unseen"] = measure_gate(some, scores[unseen], point.threshold.value).model_dump()
+    return document
 
 
 def limit_threads(threads: int | None) -> None:

@@ -7,28 +7,17 @@ that it then reports. The rules here choose on validation instead; the sweep tak
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from engrain.models.gate.metrics import Floats
+from engrain.models.gate.threshold_rule import ThresholdRule
 from engrain.runtime.bundle import ThresholdChoice
 from engrain.runtime.errors import InputError
-from engrain.runtime.schema import Contract
 
 SWEEP = tuple(round(0.1 * step, 1) for step in range(1, 10))
 """C.3's nine thresholds."""
-
-
-class ThresholdRule(Contract):
-    """How a threshold is chosen on validation scores."""
-
-    method: Literal["recall", "f_beta", "kept_share", "sweep"] = Field(description="What decides.")
-    recall: float = Field(default=0.997, gt=0.0, le=1.0, description="recall: share of positives to keep.")
-    beta: float = Field(default=2.0, gt=0.0, le=100.0, description="f_beta, sweep: weight of recall over precision.")
-    kept_share: float = Field(default=0.2805, gt=0.0, le=1.0, description="kept_share: most turns to keep.")
 
 
 def choose_threshold(labels: Sequence[bool], scores: Floats, rule: ThresholdRule, *, on: str) -> ThresholdChoice:
