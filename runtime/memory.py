@@ -40,7 +40,8 @@ Turns = list[StoredTurn]
 class Memory:
     """The memory of many users in one store. Safe to share between threads; every process opens its own.
 
-    `gate` None takes every remembered turn; `extractor` None keeps turns as they were given.
+    `gate` None takes every remembered turn; `extractor` None keeps turns as they were given; `query_parser` None reads
+    questions by rules.
     """
 
     def __init__(
@@ -50,13 +51,14 @@ class Memory:
         gate: Gate | None = None,
         extractor: Extractor | None = None,
         settings: MemorySettings | None = None,
+        query_parser: QueryParser | None = None,
     ) -> None:
         self.store = store
         self.settings = settings or MemorySettings()
         self._embedder = embedder
         self._gate = gate
         self._extractor = extractor
-        self.searcher = Searcher(store, embedder, self.settings.search)
+        self.searcher = Searcher(store, embedder, self.settings.search, query_parser)
 
     @classmethod
     def open(
@@ -67,6 +69,7 @@ class Memory:
         gate: Gate | str | Path | None = None,
         extractor: Extractor | str | Path | None = None,
         settings: MemorySettings | None = None,
+        query_parser: QueryParser | None = None,
     ) -> Self:
         """Open a memory file, or create it; a `postgresql://` address is a database (wants the extra `postgres`).
 
@@ -79,7 +82,7 @@ class Memory:
         embedding = open_embedder(embedder)
         # Bundles before the file: a bad bundle must not leave an empty file behind.
         gating, extracting = open_gate(gate), open_extractor(extractor)
-        return cls(open_store(path, embedding, settings), embedding, gating, extracting, settings)
+        return cls(open_store(path, embedding, settings), embedding, gating, extracting, settings, query_parser)
 
     def add(
         self,

@@ -1,7 +1,8 @@
 """Assistant replies, attached to hits on demand (DimMem sections 3.3 and 4.4).
 
 Replies are not part of any record. A record points to the message it comes from; the assistant message that directly
-follows it in its session is looked up when the question needs what the assistant said. Modes as in the paper's figure 3.
+follows it in its session is looked up when the question needs what the assistant said. Modes are those of the paper's
+figure 3.
 """
 
 from __future__ import annotations

@@ -19,13 +19,14 @@ HISTORY = re.compile(
   | \b(?:since|until|till|before|after(?:wards?)?|prior|previous(?:ly)?|former(?:ly)?|earlier|originally|initially)\b
   | \b(?:used?\ to|at\ first|back\ then|in\ the\ past|once\ (?:was|were|had)|ever\ since|ex)\b
   | \b(?:current(?:ly)?|at\ (?:present|the\ moment)|(?:right\ |by\ )now|now(?:adays)?|these\ days|present(?:ly)?)\b
-  | \b(?:still|yet|already|no\ longer|(?:not\ )?any\ ?more|any\ longer|up[- ]to[- ]date|latest|(?:most\ )?recent(?:ly)?)\b
+  | \b(?:still|yet|already|no\ longer|(?:not\ )?any\ ?more|any\ longer|up[- ]to[- ]date|latest|
+    (?:most\ )?recent(?:ly)?)\b
   | \b(?:chang(?:e[ds]?|ing)|switch(?:ed|ing)?|replac(?:e[ds]?|ing)|updat(?:e[ds]?|ing)|revis(?:ed?|ing)|
       evol(?:ve[ds]?|ving)|differ(?:s|ed|ent\ (?:from|than)|ently)?|turn(?:ed)?\ into|bec(?:a|o)me)\b
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-"""SLICE-Mem A.4: temporal or state-change wordings; it names when, previously, used to, how long, currently, changed."""
+"""SLICE-Mem A.4: wordings of time or change; it names when, previously, used to, how long, currently and changed."""
 
 
 def _spaced(words: str) -> str:
@@ -80,10 +81,12 @@ _PAST_TALK = rf"""
   | \b{_TALK}\ (?:(?:that\ )?(?:we|I)\ had\ )?with\ (?:you|u)\b | \b{_TALK}\ (?:that\ )?we(?:\ had|'ve\ had)\b
   | \b(?:yesterday|week|month|monday|tuesday|wednesday|thursday|friday|saturday|sunday|morning|night)'s\ {_TALK}\b
   | \bwe(?:'d|'ve|\ had|\ have)?\ (?:(?:once|also|just|previously|already|last)\ )?
-      (?:talked|spoke|chatted|discussed|went\ over|gone\ over|brainstormed|left\ off|were\ (?:talking|discussing|chatting))\b
+      (?:talked|spoke|chatted|discussed|went\ over|gone\ over|brainstormed|left\ off|were\ (?:talking|
+        discussing|chatting))\b
 """
 _MADE_HERE = rf"""
-    \b(?:answer|reply|response|advice|recommendation|suggestion|explanation)s?\ (?:that\ )?I\ (?:got|received|was\ given)\b
+    \b(?:answer|reply|response|advice|recommendation|suggestion|explanation)s?\ (?:that\ )?I\ (?:got|received|
+      was\ given)\b
       (?!.{{0,20}}\bfrom\ (?:my|the|a|an|our|his|her)\b)
   | \bthe\ (?:\w+\ ){{0,2}}{_ARTEFACT}\ (?:\w+\ ){{0,4}}?from\ (?:yesterday|earlier|before|the\ other\ day|
       last\ (?:time|week|month|night|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b
@@ -91,15 +94,17 @@ _MADE_HERE = rf"""
 
 _RECALLED = re.compile(
     rf"""
-    {_NOT_TOLD}\b{_YOU}(?:'(?:d|ve)|\ had|\ have)?\ 
+    {_NOT_TOLD}\b{_YOU}(?:'(?:d|ve)|\ had|\ have)?[ ]
       (?:(?:once|also|already|previously|earlier|just|then|even|first|originally|specifically|initially|kindly)\ )*
       {_spaced(_PAST_SAYING)}\b
-  | \b(?:did|had|have|didn't|hadn't|haven't)\ {_YOU}\ (?:(?:ever|already|also|actually|originally|just)\ )*{_spaced(_SAYING)}\b
+  | \b(?:did|had|have|didn't|hadn't|haven't)\ {_YOU}\ (?:(?:ever|already|also|actually|originally|
+    just)\ )*{_spaced(_SAYING)}\b
   | \b(?:remember|recall)\ {_YOU}r?\ \w+ing\b
   | \b(?:your|ur)\ (?:{_PLACE_IN_LIST}\ )+(?:\w+\ ){{0,2}}?{_ARTEFACT}\b
   | \b(?:your|ur)\ (?:earlier|previous|last|original|old)\ \w+
   | \b(?:in|from|on|of|per|to|with|about|by|was|were|remember|recall)\ (?:your|ur)\ (?:\w+\ ){{0,2}}?{_ARTEFACT}\b
-  | \b(?:said|told|mentioned|rec+om+ended|sug+ested|written|made|drafted|given|listed|proposed)\ by\ (?:you|the\ (?:assistant|ai|bot|chatbot))\b
+  | \b(?:said|told|mentioned|rec+om+ended|sug+ested|written|made|drafted|given|listed|proposed)\ by\ (?:you|
+    the\ (?:assistant|ai|bot|chatbot))\b
   | \bthe\ (?:assistant|ai|bot|chatbot)\ {_spaced(_PAST_SAYING)}\b
   | \b(?:did|had|has)\ the\ (?:assistant|ai|bot|chatbot)\ {_spaced(_SAYING)}\b
     """,
@@ -112,7 +117,8 @@ _OWN_WORDS = re.compile(
       (?:said|told|mentioned|explained|described|shared|listed|gave|asked\ you\ to|brought\ up|complained|
          talked\ (?:to\ you\ )?about|recommended|suggested|wrote|sent|showed|admitted|confessed)\b
   | \b(?:did|have|had)\ I\ (?:(?:ever|already|also|just|even)\ )*
-      (?:say|said|tell|told|mention(?:ed)?|explain(?:ed)?|describe[d]?|share[d]?|list(?:ed)?|give[n]?|recommend(?:ed)?|
+      (?:say|said|tell|told|mention(?:ed)?|explain(?:ed)?|describe[d]?|share[d]?|list(?:ed)?|give[n]?|
+        recommend(?:ed)?|
          suggest(?:ed)?|write|written|send|sent|show[n]?|bring\ up|brought\ up|ask(?:ed)?)\b
     """,
     re.IGNORECASE | re.VERBOSE,

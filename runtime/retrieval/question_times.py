@@ -59,7 +59,8 @@ _FORMS: dict[str, str] = {
     "decade": r"(?:the )?(?:19|20)\d0'?s\b",
     "days_ago": r"the day before yesterday|yesterday(?: (?:morning|afternoon|evening))?|last night|today|tonight|"
     r"(?:earlier |late(?:r)? )?this (?:morning|afternoon|evening)",
-    "shifted": rf"(?:this past|last|previous|this|next|current) (?:week|weekend|month|year|{_SEASON}|{_WEEKDAY}|{_MONTH})\b",
+    "shifted": r"(?:this past|last|previous|this|next|current) "
+    rf"(?:week|weekend|month|year|{_SEASON}|{_WEEKDAY}|{_MONTH})\b",
     "span_back": rf"(?:the )?(?:past|last|previous) (?:(?:{_COUNT}|couple of|few) )?{_UNIT}\b",
     "ago": rf"(?:about |around |roughly )?{_COUNT} {_UNIT} (?:ago|back|earlier)\b",
     "year": rf"(?:the (?:start|beginning|end|middle) of |early |mid[- ]|late )?(?:the year )?{_YEAR}\b",
@@ -70,8 +71,8 @@ _NEEDS_PREPOSITION = frozenset({"year", "month", "weekday", "span_back"})
 """Forms that a name or a number could be too ("May", "a 2015 car", "on Sundays")."""
 _POINT = "|".join(f"(?P<{name}>{form})" for name, form in _FORMS.items())
 _LEAD = (
-    r"(?P<relation>between|from|since|ever since|before|prior to|after|following|later than|earlier than|until|till|up to|by|"
-    r"around|about|near|roughly|within|throughout|during|over|through|in|on|of|at|for|to|and)"
+    r"(?P<relation>between|from|since|ever since|before|prior to|after|following|later than|earlier than|until|till|"
+    r"up to|by|around|about|near|roughly|within|throughout|during|over|through|in|on|of|at|for|to|and)"
 )
 _CLAUSE = re.compile(rf"\b(?:{_LEAD} )?(?:the end of )?(?:{_POINT})", re.IGNORECASE)
 _RELATIONS = {

@@ -15,8 +15,8 @@ from engrain.runtime.errors import StoreError
 from engrain.runtime.filters import All, Compare
 from engrain.runtime.retrieval.analysis import index_terms
 from engrain.runtime.retrieval.assistant_recall import AssistantRecall, is_due, replies
-from engrain.runtime.retrieval.hits import Keyed, linked_hits, record_hits, rejected_hits
 from engrain.runtime.retrieval.history import fetch_depth, follow_links, visible_statuses
+from engrain.runtime.retrieval.hits import Keyed, linked_hits, record_hits, rejected_hits
 from engrain.runtime.retrieval.query import parse_question
 from engrain.runtime.retrieval.ranking import Question, rank
 from engrain.runtime.retrieval.scope_index import ScopeFilter, ScopeIndex
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from engrain.runtime.embedding import Embedder
 
 __all__ = ["QueryParser", "RuleParser", "SearchSettings", "Searcher", "Wanted", "embed"]
+
+
+_EVERYTHING = ScopeFilter()
 
 
 class QueryParser(Protocol):
@@ -51,7 +54,7 @@ class Wanted:
     """What one search asks for beside the question. `asked_at` None is `as_of`, or now."""
 
     top_k: int
-    scope: ScopeFilter = ScopeFilter()
+    scope: ScopeFilter = _EVERYTHING
     asked_at: datetime | None = None
     recall: AssistantRecall | None = None
     include_rejected: bool = False
