@@ -28,21 +28,21 @@ SECONDS, MEGABYTES = 60.0, 2048.0
 _SAYS_CACHED = "read from the cache"
 
 
-def run(data: Path) -> dict[str, Any]:
-    """Build twice; seconds, peak memory and what was said."""
+def run(data: Path, validation: int = 500) -> dict[str, Any]:
+    """Build twice, with `validation` rows of each persona held out; seconds, peak memory and what was said."""
     weekly = find_split(data, "weekly")
     if weekly is None:
         raise InputError(f"{data} holds no Memora weekly, against which leaks are looked for")
     with TemporaryDirectory() as folder:
         recipe = Path(folder) / "whole.json"
-        recipe.write_text(json.dumps(_recipe(data, weekly, Path(folder))), encoding="utf-8")
+        recipe.write_text(json.dumps(_recipe(data, weekly, Path(folder), validation)), encoding="utf-8")
         builds = {name: _build(recipe) for name in ("first", "second")}
         built = json.loads((Path(folder) / "memora-whole" / "build.json").read_text(encoding="utf-8"))
     rows = sum(split["rows"] for split in built["report"]["splits"].values())
     return {"rows": rows, **builds}
 
 
-def _recipe(data: Path, weekly: Path, output: Path) -> dict[str, Any]:
+def _recipe(data: Path, weekly: Path, output: Path, validation: int) -> dict[str, Any]:
     return {
         "recipe": "label",
         "name": "memora-whole",
@@ -50,7 +50,7 @@ def _recipe(data: Path, weekly: Path, output: Path) -> dict[str, Any]:
         "memora": {
             "root": str(data.resolve()),
             "rows_per_persona": None,
-            "validation_per_persona": 500,
+            "validation_per_persona": validation,
             "sampling": "natural",
             "guard_splits": [],
         },
