@@ -5,7 +5,7 @@ The rules would rather miss a change than hide a fact: whatever they do not reco
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.corrections import match_correction
@@ -13,7 +13,7 @@ from engrain.runtime.consolidation.rules.equal import event_like, same_statement
 from engrain.runtime.consolidation.rules.flips import match_flip
 from engrain.runtime.consolidation.rules.matching import Struck, match, residue
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
-from engrain.runtime.consolidation.rules.retractions import Kind, retractions
+from engrain.runtime.consolidation.rules.retractions import Kind
 from engrain.runtime.consolidation.rules.states import states
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
 from engrain.runtime.schema import Relation
@@ -29,11 +29,13 @@ class Finding:
     anchor: str
     evidence: str
     part: tuple[int, int] | None = None
+    latest_only: bool = False
+    """The newer record speaks of one earlier statement, the latest that fits; others are other things' values."""
 
 
 def relate(older: Reading, newer: Reading) -> Finding | None:
     """The newer record's relation to the older, or None when the rules see none (SLICE-Mem A.4: ignore)."""
-    if newer.record.source_time < older.record.source_time or newer.foreign or _other_person(older, newer):
+    if newer.record.source_time < older.record.source_time or newer.foreign or other_person(older, newer):
         return None
     if same_statement(older, newer):
         basis = "same_event" if event_like(newer) else "same_fact"
@@ -44,17 +46,20 @@ def relate(older: Reading, newer: Reading) -> Finding | None:
 
 
 def _superseded(older: Reading, newer: Reading) -> Finding | None:
-    for retraction in retractions(newer):
+    for retraction in newer.retractions:
         if struck := match(retraction, older, newer):
             basis = "event_correction" if retraction.kind is Kind.CORRECTED else "state_change"
-            return _finding(older, struck, retraction.anchor, basis, f"the older record is {retraction.kind.value}")
+            found = _finding(older, struck, retraction.anchor, basis, f"the older record is {retraction.kind.value}")
+            return replace(found, latest_only=retraction.kind in (Kind.REPLACED, Kind.CORRECTED))
     if correction := match_correction(older, newer):
-        return _finding(older, correction[0], correction[1], "event_correction", "a correction with another value")
+        found = _finding(older, correction[0], correction[1], "event_correction", "a correction with another value")
+        return replace(found, latest_only=True)
     if state := _changed_state(older, newer):
         return _finding(older, state[0], state[1], "state_change", state[2])
     for setting in new_settings(newer):
         if struck := match_setting(setting, older, newer):
-            return _finding(older, struck, setting.anchor, "state_change", "the attribute has another value now")
+            found = _finding(older, struck, setting.anchor, "state_change", "the attribute has another value now")
+            return replace(found, latest_only=True)
     if struck := match_flip(older, newer):
         anchor = newer.clause(0, len(newer.text))
         return _finding(older, struck, anchor, "state_change", "the opposite is said now")
@@ -87,7 +92,7 @@ def _qualified(older: Reading, newer: Reading) -> Finding | None:
     return Finding(Relation.QUALIFY, "", _scope(newer), newer.text, evidence)
 
 
-def _other_person(older: Reading, newer: Reading) -> bool:
+def other_person(older: Reading, newer: Reading) -> bool:
     """Whether the two are about different people. A person who is named on both sides is one."""
     mine, theirs = newer.subject_people, older.subject_people
     if mine != theirs:

@@ -8,7 +8,7 @@ from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.matching import Struck, trim
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 
-_CUE = re.compile(
+CUE = re.compile(
     r"\b(?:correct(?:s|ed|ion)|typo|misread|misspoke|mistake|mistaken(?:ly)?|got (?:\w+ ){0,3}wrong|was wrong|meant|mixed up|"
     r"mixing up|sorry|error|misremembered)\b",
     re.IGNORECASE,
@@ -21,7 +21,7 @@ def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
 
     Only a value that names something (a number, a day, a name) may differ, and the newer must give one in its place.
     """
-    sentence = next((s for s in newer.sentences if _CUE.search(s.masked) and not s.hedged), None)
+    sentence = next((s for s in newer.sentences if CUE.search(s.masked) and not s.hedged), None)
     if sentence is None:
         return None
     lost = older.norms - newer.norms

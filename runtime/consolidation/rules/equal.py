@@ -9,8 +9,8 @@ from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.schema import MemoryType
 
-_LIGHT = frozenset("pay take have go make use get still turn becom was start do date".split())
-_LIKING = frozenset("love enjoy dislik hate ador prefer fond stand detest fan".split())
+LIGHT = frozenset("pay take have go make use get still turn becom was start do date".split())
+LIKING = frozenset("love enjoy dislik hate ador prefer fond stand detest fan".split())
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
     r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done)\b|n't\b",
@@ -24,7 +24,7 @@ def same_statement(older: Reading, newer: Reading) -> bool:
         return False
     if normalised_body(older.text) == normalised_body(newer.text):
         return True
-    return bool(older.norms - _LIGHT) and _signature(older) == _signature(newer) and _same_words(older, newer)
+    return bool(older.norms - LIGHT) and _signature(older) == _signature(newer) and _same_words(older, newer)
 
 
 def event_like(reading: Reading) -> bool:
@@ -54,7 +54,7 @@ def _same_occasion(older: Reading, newer: Reading) -> bool:
 
 
 def _same_words(older: Reading, newer: Reading) -> bool:
-    mine, theirs = (reading.norms - _LIGHT - _LIKING for reading in (older, newer))
+    mine, theirs = (reading.norms - LIGHT - LIKING for reading in (older, newer))
     return bool(mine) and mine == theirs and _names(older) == _names(newer)
 
 

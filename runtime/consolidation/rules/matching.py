@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.tokens import normalise
 from engrain.runtime.consolidation.rules.retractions import Kind, Retraction
 from engrain.runtime.schema import MemoryType
 
 _TIME_WORDS = frozenset(
-    "today yesterday tonight tomorrow morning even afternoon night week weekend month day soon earlier recent just "
-    "final alreadi last next year".split()
+    normalise(word)
+    for word in "today yesterday tonight tomorrow morning evening afternoon night week weekend month day soon earlier "
+    "recently last next year".split()
 )
+_HEADS = frozenset("list task item to-do todo thing project plan subscript membership appoint event status time app".split())
+"""Nouns that only say what kind of thing a name stands for."""
+_FOR_NOW = re.compile(r"\b(?:tonight|today|right now|for now|at the moment|this (?:week|morning|evening|time))\b", re.I)
 _HELD = re.compile(r"\b(?:own(?:s|ed)?|ha(?:s|ve)|drives?|rides?|keeps?|got|plays?|uses?)\b", re.IGNORECASE)
 _BELONGS = re.compile(
     r"\b(?:work(?:s|ed|ing)?|job|member|employ\w*|stud(?:y|ies|ying)|volunteer\w*|teach\w*|train\w*|team|join\w*|intern\w*|"
@@ -40,23 +45,42 @@ def match(retraction: Retraction, older: Reading, newer: Reading) -> Struck | No
     return None
 
 
-def covers(old: Clause, unit: Clause) -> bool:
-    """Every name and number of `old` is in the unit, and every other word but general nouns and words of time."""
+def covers(old: Clause, unit: Clause, optional: frozenset[str] = _HEADS) -> bool:
+    """Every name and number of `old` is in the unit, and every other word but `optional` nouns and words of time."""
+    # Looked at for every pair: the cheapest test first.
     matched = old.norms & unit.norms
-    missing = old.norms - unit.norms
-    if missing & old.named or not matched - wording.GENERIC_NOUNS - _TIME_WORDS:
+    if not matched:
         return False
-    return missing <= wording.GENERIC_NOUNS | _TIME_WORDS
+    missing = old.norms - unit.norms
+    if missing & old.named or not matched - optional - _TIME_WORDS:
+        return False
+    if not missing <= optional | _TIME_WORDS:
+        return False
+    # One common word alone says too little, unless the unit says little else; many words must stand together.
+    if len(old.norms) == 1 and not old.named:
+        return len(unit.norms - _TIME_WORDS - wording.FRAME_WORDS - optional - old.norms) <= 1
+    if len(old.norms) < 5:
+        return True
+    start, end = _window(old.norms, unit)
+    return sum(start <= token.start < end for token in unit.tokens) <= 1.6 * len(old.norms)
+
+
+def required(retraction: Retraction) -> frozenset[str]:
+    """Words without which no older record says what is taken back."""
+    optional = wording.GENERIC_NOUNS if retraction.kind is Kind.PREFERENCE else _HEADS
+    return retraction.old.norms - (optional - retraction.old.named) - _TIME_WORDS
 
 
 def _says(retraction: Retraction, unit: Clause) -> bool:
-    if unit.past_habit or not covers(retraction.old, unit):
+    preference = retraction.kind is Kind.PREFERENCE
+    if unit.past_habit or not covers(retraction.old, unit, wording.GENERIC_NOUNS if preference else _HEADS):
         return False
-    return retraction.kind is Kind.PREFERENCE or not unit.hedged
+    return preference or not unit.hedged
 
 
 def _preference(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
-    return (unit.liking or sentence.liking) == retraction.liking
+    passing = _FOR_NOW.search(retraction.anchor.masked)
+    return (unit.liking or sentence.liking) == retraction.liking and not passing
 
 
 def _ended(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
@@ -77,6 +101,8 @@ def _left(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading
 def _cancelled(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
     if unit.negative or _one_off(newer, older) or not _same_subject(retraction, older):
         return False
+    if "no longer" in retraction.anchor.masked:
+        return sentence.due
     return sentence.due or not _past_event(older, sentence)
 
 
@@ -86,9 +112,12 @@ def _removed(retraction: Retraction, unit: Clause, sentence: Clause, older: Read
 
 
 def _done(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
-    return (
-        (unit.due or sentence.due) and not _recurs_once(older, newer) and not wording.RECURRING.search(sentence.masked)
-    )
+    if _recurs_once(older, newer) or wording.RECURRING.search(sentence.masked):
+        return False
+    # The cue stands before the task: "needs to call Ana", "has the task 'call Ana'", "is reading Emma".
+    cue = wording.OBLIGATION.search(sentence.masked)
+    first = min(token.start for token in unit.tokens if token.norm in retraction.old.norms)
+    return cue is not None and sentence.start + cue.start() <= first and not sentence.past_habit
 
 
 def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
@@ -99,10 +128,12 @@ def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Rea
     if retraction.stated and retraction.stated <= unit.norms:
         return False
     shared = (newer.norms & older.norms) - retraction.old.norms - wording.FRAME_WORDS
+    if retraction.kind is Kind.CORRECTED:
+        return _same_event(retraction, older, newer, shared)
     named = bool(retraction.old.named - frozenset(t.norm for t in retraction.old.tokens if t.number))
     if not named and not shared:
         return False
-    return not _past_event(older, sentence) or retraction.kind is Kind.CORRECTED
+    return not _past_event(older, sentence)
 
 
 _PREDICATES = {
@@ -120,7 +151,14 @@ _PREDICATES = {
 
 def _same_subject(retraction: Retraction, older: Reading) -> bool:
     """What the newer clause speaks of is what the older record speaks of."""
-    return retraction.context - wording.FRAME_WORDS <= older.norms | wording.GENERIC_NOUNS
+    return retraction.context - wording.FRAME_WORDS <= older.norms | _HEADS
+
+
+def _same_event(retraction: Retraction, older: Reading, newer: Reading, shared: frozenset[str]) -> bool:
+    """A correction speaks of the same event: all its other names again, and two other words or all there are."""
+    rest = older.norms - retraction.old.norms - wording.FRAME_WORDS
+    names = {token.norm for token in older.tokens if token.named} - retraction.old.norms
+    return names <= newer.norms and (len(shared) >= 2 or rest <= newer.norms)
 
 
 def _past_event(older: Reading, sentence: Clause) -> bool:
@@ -144,15 +182,34 @@ def _sentence_of(older: Reading, unit: Clause) -> Clause:
 
 
 def _strike(retraction: Retraction, unit: Clause, older: Reading, newer: Reading) -> Struck:
+    # A sentence matched as a whole may hold the old value in one of its parts only.
+    unit = next((part for part in older.parts if _within(part, unit) and covers(retraction.old, part)), unit)
     start, end = trim(older, unit.start, unit.end)
-    if not residue(older, start, end, newer):
-        return Struck(start, end, whole=True)
     if retraction.kind is Kind.REMOVED:
-        inside = [token for token in unit.tokens if token.norm in retraction.old.norms]
-        others = {token.norm for token in unit.tokens} - retraction.old.norms - wording.FRAME_WORDS
-        if others:
-            start, end = inside[0].start, inside[-1].end
-    return Struck(start, end, whole=False)
+        start, end = _window(retraction.old.norms, unit)
+        left = {token.norm for token in older.tokens if token.end <= start or token.start >= end}
+        return Struck(start, end, whole=not left - wording.FRAME_WORDS - newer.norms)
+    return Struck(start, end, whole=not residue(older, start, end, newer))
+
+
+def _window(words: frozenset[str], unit: Clause) -> tuple[int, int]:
+    """The shortest stretch of the unit that holds all the words it shares."""
+    places = [place for place, token in enumerate(unit.tokens) if token.norm in words]
+    needed = {unit.tokens[place].norm for place in places}
+    best = (places[0], places[-1])
+    for first in range(len(places)):
+        seen: set[str] = set()
+        for last in range(first, len(places)):
+            seen.add(unit.tokens[places[last]].norm)
+            if seen == needed:
+                if places[last] - places[first] < best[1] - best[0]:
+                    best = (places[first], places[last])
+                break
+    return unit.tokens[best[0]].start, unit.tokens[best[1]].end
+
+
+def _within(part: Clause, unit: Clause) -> bool:
+    return unit.start <= part.start and part.end <= unit.end
 
 
 def residue(older: Reading, start: int, end: int, newer: Reading) -> frozenset[str]:

@@ -8,10 +8,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from engrain.runtime.consolidation.rules import preferences, wording
 from engrain.runtime.consolidation.rules.tokens import Token, tokens
 from engrain.runtime.schema import MemoryRecord
+
+if TYPE_CHECKING:
+    from engrain.runtime.consolidation.rules.retractions import Retraction
 
 _QUOTED = re.compile(
     r"(?<!\w)(?P<open>['\"“‘*])(?P<text>[^'\"“”‘’*]{2,400}?(?:['’]\w[^'\"“”‘’*]{0,400}?)*)['\"”’*](?!\w)"
@@ -32,7 +36,7 @@ _SUBJECT_END = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clause:
     """A stretch of a record, from `start` to `end` (exclusive), with what can be read off it."""
 
@@ -42,38 +46,38 @@ class Clause:
     masked: str
     tokens: tuple[Token, ...]
 
-    @property
+    @cached_property
     def norms(self) -> frozenset[str]:
         """Normalised content words."""
         return frozenset(token.norm for token in self.tokens)
 
-    @property
+    @cached_property
     def named(self) -> frozenset[str]:
         """Those that name something: capitalised words, numbers, weekdays."""
         return frozenset(token.norm for token in self.tokens if token.named)
 
-    @property
+    @cached_property
     def negative(self) -> bool:
         """Whether the clause denies what it says."""
         return bool(_NEGATIVE.search(self.masked))
 
-    @property
+    @cached_property
     def past_habit(self) -> bool:
         """A former state: what somebody used to do."""
         return bool(wording.PAST_HABIT.search(self.masked))
 
-    @property
+    @cached_property
     def hedged(self) -> bool:
         """Wished, asked, possible or conditional: not stated as true."""
         text = wording.OWN_REQUEST.sub(lambda match: " " * len(match[0]), self.masked)
         return bool(wording.HEDGE.search(text)) or self.masked.rstrip().endswith("?")
 
-    @property
+    @cached_property
     def due(self) -> bool:
         """A task, plan or wish that is not done yet."""
         return bool(wording.OBLIGATION.search(self.masked)) and not self.past_habit
 
-    @property
+    @cached_property
     def liking(self) -> int:
         """1 liked, -1 disliked, 0 neither."""
         return preferences.liking(self.masked)
@@ -101,6 +105,13 @@ class Reading:
     def foreign(self) -> bool:
         """Words of a story, a mail or a system, or about the memory itself: no evidence of anything."""
         return bool(wording.CONTAINERS.search(self.text))
+
+    @cached_property
+    def retractions(self) -> tuple[Retraction, ...]:
+        """What the record takes back."""
+        from engrain.runtime.consolidation.rules.retractions import retractions
+
+        return tuple(retractions(self))
 
     @cached_property
     def sentences(self) -> tuple[Clause, ...]:

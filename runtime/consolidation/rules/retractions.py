@@ -88,7 +88,7 @@ _PATTERNS: tuple[tuple[Kind, str], ...] = (
 _COMPILED = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS)
 _PAST_VERB = re.compile(
     r"\b(?:has|have|'ve|just|already|finally|actually|recently|managed to|user|i)\s+(?:just\s+|already\s+|finally\s+|actually\s+|also\s+|"
-    r"recently\s+)*(?P<verb>(?!used\b|need\w*|want\w*|plann?\w*|mention\w*|said\b|told\b|ask\w*|add\w*|wonder\w*|not\b)"
+    r"recently\s+)*(?P<verb>(?!used\b|noted\b|said\b|finished\b|completed\b|done\b|had\b|did\b|need\w*|want\w*|plann?\w*|mention\w*|said\b|told\b|ask\w*|add\w*|wonder\w*|not\b)"
     r"(?:\w+ed|bought|met|ran|wrote|sent|paid|took|made|did|got|went|saw|read|had|sold|spoke|built|held|drew|gave|"
     r"found|booked|taken|done|written|gone|seen))\b(?P<rest>[^.;!?]*)",
     re.IGNORECASE,
@@ -97,6 +97,12 @@ _SUBJECT = re.compile(
     r"(?:User's|The|My)\s+(?P<what>[^,;!?]+?)\s+(?:is|are|was|were|has|have|takes?|starts?|leaves?|no longer|does|do|did|"
     r"doesn't|will|won't|needs?|got|[a-z]+ed)\b"
 )
+_OWN_SUBJECT = re.compile(
+    r"(?:\b(?:user|i|they|he|she|and|but|who|that)(?: and \w+)?|\b(?:user|i|they) (?:has|have|is|are|was)|user's [^,.;]+)"
+    r"(?:\s+(?:\w+ly|also|finally|now|already|just|has|have))*\s*$|^\s*$",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(r"\b(?:it|them|him|her|his|their|that|this|those|these|its)\b", re.IGNORECASE)
 _LEAD_IN = re.compile(r"^(?:the|a|an|my|their|user's|his|her|to|that|this|in|on|at|for)\s+", re.IGNORECASE)
 
 
@@ -132,9 +138,17 @@ def _cued(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
             if _future(newer.masked[sentence.start : match.start()], kind):
                 continue
             old = newer.clause(*_trimmed(newer, *match.span("old")))
-            if not old.tokens:
+            if not old.tokens or kind is Kind.ENDED and not _own_end(newer, sentence, match, old):
                 continue
             yield Retraction(kind, old, newer.clause(*match.span()), 0, *_surroundings(newer, sentence, match, kind))
+
+
+def _own_end(newer: Reading, sentence: Clause, match: re.Match[str], old: Clause) -> bool:
+    """The user, or something of theirs, is what stopped: "the sound does not grab User any more" ends nothing."""
+    if preferences.LIKED.search(match[0]) or (_PRONOUN.search(old.masked) and not old.named):
+        return False
+    before = newer.masked[sentence.start : match.start()]
+    return bool(_OWN_SUBJECT.search(before))
 
 
 def _surroundings(

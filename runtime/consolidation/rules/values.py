@@ -36,8 +36,9 @@ _HELD = re.compile(
     r"closes|opens)\s+(?:now\s+)?(?P<value>.+)",
     re.IGNORECASE,
 )
-_OPTIONAL = frozenset("new goal target aim want need current status level number total amount this the own".split())
+OPTIONAL = frozenset("new goal target aim want need current status level number total amount this the own".split())
 """Words of an attribute that may stand on one side only: a step goal is what somebody wants to walk."""
+_ADDING = re.compile(r"(?:also )?(?:includ|add|be |hav|mak|reflect|show|say)", re.IGNORECASE)
 _UNIT = re.compile(r"(\d[\d,.:]*)(?:\s*(am|pm|a\.m\.|p\.m\.)|\s+([a-z]+))?", re.IGNORECASE)
 _MONTH_OR_DAY = re.compile(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|"
@@ -65,12 +66,19 @@ def new_settings(newer: Reading) -> Iterator[Setting]:
         for pattern in _NEW:
             for match in pattern.finditer(newer.masked, sentence.start, sentence.end):
                 attribute = newer.clause(*match.span("attr")).norms
+                if _too_vague(attribute, match[0]) or _ADDING.match(match["value"]):
+                    continue
                 yield Setting(attribute, newer.clause(*match.span("value")), newer.clause(*match.span()))
+
+
+def _too_vague(attribute: frozenset[str], text: str) -> bool:
+    """"The budget" may be of anything; "User's address" and "the lunch budget" are not vague."""
+    return not attribute - OPTIONAL - wording.GENERIC_NOUNS and not re.match(r"(?:User's|My)\b|User (?:has|switched)\b", text)
 
 
 def match_setting(setting: Setting, older: Reading, newer: Reading) -> Struck | None:
     """Where the older record gives this attribute another value of the same kind, or None."""
-    wanted = setting.attribute - _OPTIONAL
+    wanted = setting.attribute - OPTIONAL
     if not wanted or setting.value.norms <= older.norms:
         return None
     for unit in (*older.parts, *older.sentences):
@@ -84,9 +92,10 @@ def match_setting(setting: Setting, older: Reading, newer: Reading) -> Struck | 
 
 def _same_scope(setting: Setting, unit: Clause, older: Reading, newer: Reading) -> bool:
     value = _held_value(unit, older, setting)
-    if value is None or not _kinds(value.masked, value.text) & _kinds(setting.value.masked, setting.value.text):
+    # An appointment's day that changes leaves its hour unknown: a value of several kinds is outdated by all of them.
+    if value is None or not _kinds(value.masked, value.text) <= _kinds(setting.value.masked, setting.value.text):
         return False
-    rest = unit.norms - setting.attribute - value.norms - newer.norms - _OPTIONAL
+    rest = unit.norms - setting.attribute - value.norms - newer.norms - OPTIONAL
     return not rest - _wanted_verb(unit)
 
 
@@ -98,7 +107,7 @@ def _held_value(unit: Clause, older: Reading, setting: Setting) -> Clause | None
         return unit
     # "User's status of the project is X": the attribute must be on the left side.
     left = older.clause(*found.span("attr"))
-    extra = setting.attribute - _OPTIONAL - left.norms
+    extra = setting.attribute - OPTIONAL - left.norms
     value = older.clause(*found.span("value"))
     return value if not extra or extra <= value.norms else None
 

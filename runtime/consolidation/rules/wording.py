@@ -64,7 +64,7 @@ GENERIC_NOUNS = _words(
     "read stori work style perform food drink cuisin dish recip genr topic type place destin travel trip region "
     "thing stuff item task list to-do todo tracker calendar reminder personal profession work schedul note team time "
     "project plan subscript membership appoint event idea activ field section detail inform document point taste era "
-    "vibe decad prefer favourit interest watch listen visit play use tast goal target budget today week"
+    "timelin deadlin price cost sum vibe decad prefer favourit interest watch listen visit play use tast goal target budget today week"
 )
 """Normalised nouns that say what kind of thing is meant; they may be missing on one side."""
 
@@ -90,7 +90,7 @@ HEDGE = re.compile(
     r"\b(?:might|(?-i:may)|could|would(?! now rather| rather| like to| prefer)|wish(?:es|ed)?|hop(?:es|ed|ing)|if|"
     r"whether|unless|perhaps|maybe|probably|thinking (?:of|about)|thinks? (?:of|about)|considering|considers?|"
     r"wonder(?:s|ed|ing)?|ask(?:s|ed) (?:if|whether|what|when|who|how|about)|should|dream(?:s|ed|ing)? of|"
-    r"offer(?:s|ed)?|suggest(?:s|ed)?|imagin(?:e|es|ed)|almost|nearly|supposed(?:ly)?|pretend(?:s|ed)?|"
+    r"offer(?:s|ed)?|suggest(?:s|ed)? that|imagin(?:e|es|ed)|almost|nearly|supposed(?:ly)?|pretend(?:s|ed)?|"
     r"(?:would|'d) love|tempted|toying)\b",
     re.IGNORECASE,
 )
