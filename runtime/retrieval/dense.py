@@ -15,9 +15,8 @@ from engrain.runtime.retrieval.candidates import Candidates, FloatArray, IntArra
 
 EXACT_BELOW = 20_000
 """Vectors that are always read whole."""
-RECALL = 0.995
-"""Of the exact first 20, on sampled queries, that the clusters read must hold. Questions are farther from the rows than
-the sample is, so this is above the 0.98 that is promised."""
+RECALL = 0.985
+"""Of the exact first 20, on sampled queries, that the clusters read must hold."""
 CLUSTERS_PER_ROOT = 2.0
 """Clusters for N vectors: this times the square root of N."""
 _FIRST_CAPACITY = 64
@@ -137,10 +136,15 @@ class VectorIndex:
         self._starts = np.append(0, np.cumsum(np.bincount(members, minlength=len(self._centres))))
 
     def _measured(self) -> int:
-        """The fewest clusters that hold `RECALL` of the exact first rows, over queries between stored rows."""
+        """The fewest clusters that hold `RECALL` of the exact first rows, over queries halfway between two stored rows.
+
+        Such a query is about as far from its nearest rows as a question is from the turns that answer it. On 24,000
+        and 100,000 vectors of real turns it asks for more clusters than 200 real questions did; a stored row asks for
+        too few.
+        """
         generator = np.random.default_rng(_SEED)
         first, second = generator.integers(self._used, size=(2, _SAMPLED_QUERIES))
-        queries = _normalised(self._rows[first] + self._rows[second] * np.float32(0.7))
+        queries = _normalised(self._rows[first] + self._rows[second])
         found = _exact_first(self._rows[: self._used], queries, _SAMPLED_DEPTH)
         clusters = np.searchsorted(self._starts, found, side="right") - 1
         order = np.argsort(-(queries @ self._centres.T), axis=1)
