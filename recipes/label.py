@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from engrain.data_builders.parquet import data_fingerprint
@@ -142,6 +143,7 @@ def label(recipe: LabelRecipe, asked: Asked) -> dict[str, tuple[Annotation, ...]
                 run=recipe.run or recipe.name,
                 mode=recipe.mode,
                 budget_usd=recipe.budget_usd,
+                batch=recipe.batch,
                 recordings=recipe.recordings,
             )
             for teacher in recipe.teachers
@@ -156,7 +158,7 @@ def label(recipe: LabelRecipe, asked: Asked) -> dict[str, tuple[Annotation, ...]
     return annotated
 
 
-def labels_path(recipe: LabelRecipe, corpus: str) -> Any:
+def labels_path(recipe: LabelRecipe, corpus: str) -> Path:
     """Where the annotations of a corpus are kept."""
     return recipe.folder / LABELS / f"{corpus}.jsonl"
 

@@ -18,6 +18,7 @@ from engrain.data_builders.teachers.settings import (
     CandidateSettings,
     ConsensusSettings,
 )
+from engrain.runtime.llm.batch import BatchSettings
 from engrain.runtime.llm.endpoint import EndpointSettings
 from engrain.runtime.schema import Contract
 
@@ -45,6 +46,7 @@ class LabelRecipe(Contract):
     annotation: AnnotationSettings = AnnotationSettings()
     consensus: ConsensusSettings = ConsensusSettings()
     mode: Literal["online", "batch", "replay"] = "online"
+    batch: BatchSettings = BatchSettings()
     recordings: Path | None = Field(default=None, description="Recorded answers, for replay.")
     ledger: Path | None = Field(default=None, description="Ledger of paid calls; empty: `<output>/ledger.db`.")
     budget_usd: Decimal | None = Field(default=None, ge=0, description="USD for all teachers together; then it stops.")

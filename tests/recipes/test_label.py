@@ -18,6 +18,8 @@ from engrain.data_builders.parquet import read_gate_examples
 from engrain.data_builders.teachers.audit import AuditItem
 from engrain.data_builders.teachers.records import Annotation, read_rows
 from engrain.recipes.cli import run
+from engrain.runtime.llm.ledger import Ledger
+from engrain.runtime.llm.replay import write_recordings
 from engrain.runtime.schema import LabelSource, Split
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -283,3 +285,26 @@ def test_one_teacher_on_one_corpus_by_majority(server: TeacherServer, tmp_path: 
     ]
     built = document(capsys, "build", "gate", "label/one-server", *overrides)
     assert built["report"]["parts"]["mine"]["taken"]["rows"] == 60
+
+
+def test_recorded_answers_replay_without_a_server(server: TeacherServer, tmp_path: Path, capsys: Capture) -> None:
+    recipe = str(write_recipe(tmp_path, server.url))
+    online = document(capsys, "label", recipe, "--limit", "8")
+    with Ledger(tmp_path / "runs" / "ledger.db") as ledger:
+        assert write_recordings(ledger, tmp_path / "recorded.jsonl") == 48
+    asked = len(server.service.bodies)
+    again = ["mode=replay", f"recordings={tmp_path / 'recorded.jsonl'}", f"output={tmp_path / 'elsewhere'}"]
+    replayed = document(capsys, "label", recipe, *again, "--limit", "8")
+    assert replayed["fingerprint"] == online["fingerprint"] and len(server.service.bodies) == asked
+
+
+def test_batches_give_what_single_calls_give(server: TeacherServer, tmp_path: Path, capsys: Capture) -> None:
+    recipe = str(write_recipe(tmp_path, server.url))
+    server.service.bad["a", "tea"] = ["not valid"]
+    batched = document(capsys, "label", recipe, "mode=batch", "batch.poll_s=0.05", "--limit", "8")
+    assert batched["teachers"]["a"]["corrected"] == 1
+    assert not server.service.bodies and len(server.service.batches.batches) >= 3
+    online = document(capsys, "label", recipe, f"output={tmp_path / 'online'}", "--limit", "8")
+    assert {name: part["positives"] for name, part in online["corpora"].items()} == {
+        name: part["positives"] for name, part in batched["corpora"].items()
+    }
