@@ -13,7 +13,7 @@ export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check
 
-.PHONY: quickstart test test-full check format clean
+.PHONY: quickstart test test-full bench-offline check format clean
 
 quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/engrain quickstart
@@ -23,6 +23,12 @@ test: $(VENV)/.test $(VENV)/.data check
 
 test-full: $(VENV)/.test $(VENV)/.data check
 	$(PY) -m pytest --cov=. --cov-report=term
+
+# Figures of docs/measurements.md that need no LLM. What an interrupted run finished is not done again.
+bench-offline: $(VENV)/.test $(VENV)/.data
+	$(VENV)/bin/engrain bench run bench/locomo-offline data.root=$(ENGRAIN_DATA)/locomo
+	$(VENV)/bin/engrain bench run bench/longmemeval-offline data.root=$(ENGRAIN_DATA)/longmemeval
+	$(VENV)/bin/engrain bench run bench/memora-offline data.root=$(ENGRAIN_DATA)
 
 check: $(VENV)/.test
 	$(VENV)/bin/ruff check .

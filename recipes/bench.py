@@ -11,7 +11,7 @@ from engrain.recipes import console
 from engrain.recipes.benchmarks.config import BenchRecipe, Reading
 from engrain.recipes.benchmarks.pipeline.judging import Answered, Judged, answer, judge
 from engrain.recipes.benchmarks.pipeline.prompts import PROMPT_HASH
-from engrain.recipes.benchmarks.pipeline.scoring import answer_scores, question_rows, retrieval_scores
+from engrain.recipes.benchmarks.pipeline.scoring import answer_scores, judge_agreement, question_rows, retrieval_scores
 from engrain.recipes.benchmarks.pipeline.stages import Built, Stages
 from engrain.recipes.benchmarks.report import write_report
 from engrain.recipes.benchmarks.suites.opening import open_suite
@@ -137,6 +137,7 @@ def _read_and_judge(
         "draw": draw,
         "stopped": stopped,
         "unanswered": sum(given.text is None for given in answers) + len(questions) - len(answers),
+        "agreement": judge_agreement(verdicts),
         "judges": {name: answer_scores(suite, judged, answers) for name, judged in verdicts.items()},
     }
 

@@ -96,7 +96,8 @@ def _construction(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _answers(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
-    columns = ("system", "judge", "draw", "FAMA", "MPA", "FAA", "accuracy", "F1", "low", "high", "unread", "unanswered")
+    scored = ("FAMA", "MPA", "FAA", "accuracy", "F1", "low", "high")
+    columns = ("system", "judge", "draw", *scored, "unread", "unanswered", "alpha")
     rows: list[Row] = []
     for system in systems:
         for repetition in system.get("answers", []):
@@ -104,6 +105,7 @@ def _answers(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
                 interval = scores.get("interval", {})
                 shown = [scores.get(name) for name in ("fama", "mpa", "faa", "accuracy", "f1")]
                 bounds = [interval.get("low"), interval.get("high"), scores.get("unread"), repetition["unanswered"]]
+                bounds.append(repetition["agreement"])
                 rows.append((system["name"], judge, repetition["draw"], *shown, *bounds))
     return title, columns, rows
 

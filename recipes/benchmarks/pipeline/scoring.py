@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
+from engrain.data_builders.quality.agreement import MISSING, krippendorff_alpha
 from engrain.recipes.benchmarks.pipeline.judging import Answered, Judged
 from engrain.recipes.benchmarks.pipeline.stages import Built
 from engrain.recipes.benchmarks.scores import fama
@@ -94,6 +96,20 @@ def answer_scores(suite: Suite, judged: Sequence[Judged], answers: Sequence[Answ
     result = asdict(accuracy(verdicts))
     read = [float(bool(one.correct)) for one in verdicts if one.correct is not None]
     return result | ({"interval": asdict(mean_interval(read))} if read else {})
+
+
+def judge_agreement(verdicts: Mapping[str, Sequence[Judged]]) -> float | None:
+    """Krippendorff's alpha of the judges over every verdict, unread ones missing; None for a single judge."""
+    if len(verdicts) < 2:
+        return None
+    said = [
+        {(one.question.id, name): held for one in own for name, held in one.verdicts.items()}
+        for own in verdicts.values()
+    ]
+    units = sorted(set().union(*said))
+    ratings = [[MISSING if own.get(unit) is None else int(bool(own[unit])) for own in said] for unit in units]
+    alpha = krippendorff_alpha(ratings) if units else float("nan")
+    return None if math.isnan(alpha) else alpha
 
 
 def _verdict(judged: Judged, answer: str) -> Verdict:

@@ -106,6 +106,7 @@ def test_accuracy_of_an_abstention_and_of_an_answer(
         assert [one["draw"] for one in system["answers"]] == [0, 1]
         for repetition in system["answers"]:
             assert set(repetition["judges"]) == {"judge", "second"}
+            assert repetition["agreement"] is None  # both say yes to everything: chance explains it, alpha is undefined
             for scores in repetition["judges"].values():
                 assert scores["accuracy"] == 1.0
                 assert scores["by_task"] == {"abstention": 1.0, "single-session-user": 1.0}
