@@ -62,12 +62,14 @@ def draw_candidates(
 def _user_turns(labelled: LabelledSession, corpus: str, context: int, group_by: str) -> Iterator[Candidate]:
     turns = labelled.session.turns
     group = labelled.person if group_by == "person" else labelled.session.id
+    if not group.startswith(f"{corpus}/"):
+        group = f"{corpus}/{group}"
     for position, turn in enumerate(turns):
         if turn.role is Role.USER:
             yield Candidate(
                 id=turn.id,
                 corpus=corpus,
-                group=f"{corpus}/{group}",
+                group=group,
                 context=tuple(_said(before) for before in turns[max(0, position - context) : position]),
                 target=_said(turn),
             )
