@@ -141,4 +141,5 @@ def _corrected(observed: Floats, expected: Floats) -> Floats:
     """(observed - expected) / (1 - expected), `nan` where chance agreement is already complete."""
     room = 1.0 - expected
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(room > np.finfo(float).eps * 8, (observed - expected) / room, np.nan)
+        corrected: Floats = np.where(room > np.finfo(float).eps * 8, (observed - expected) / room, np.nan)
+    return corrected

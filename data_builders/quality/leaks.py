@@ -139,30 +139,37 @@ def index_benchmarks(benchmarks: Mapping[str, Iterable[LabelledSession]]) -> dic
     return {name: PassageIndex(user_passages(sessions)) for name, sessions in benchmarks.items()}
 
 
-def session_leaks(sessions: Iterable[LabelledSession], benchmarks: Mapping[str, PassageIndex]) -> SessionLeaks:
-    """Sessions that stand in a benchmark. Nothing is dropped here: `without_leaks` does that."""
-    count = touched = 0
-    leaks: list[Leak] = []
-    for labelled in sessions:
-        count += 1
+class LeakFilter:
+    """Passes on sessions that do not leak, one by one, and remembers the others: `report` names every one dropped."""
+
+    def __init__(self, benchmarks: Mapping[str, PassageIndex]) -> None:
+        self._benchmarks = benchmarks
+        self._leaks: list[Leak] = []
+        self._sessions = self._touched = 0
+
+    def __call__(self, sessions: Iterable[LabelledSession]) -> Iterator[LabelledSession]:
+        """The sessions of which less than half of the user words stand in a benchmark."""
+        for labelled in sessions:
+            self._sessions += 1
+            leak = self._leak_of(labelled) if self._benchmarks else None
+            if leak is None:
+                yield labelled
+            else:
+                self._leaks.append(leak)
+
+    @property
+    def report(self) -> SessionLeaks:
+        """What was seen so far."""
+        return SessionLeaks(sessions=self._sessions, leaks=tuple(self._leaks), touched=self._touched)
+
+    def _leak_of(self, labelled: LabelledSession) -> Leak | None:
         texts = [turn.text for turn in labelled.session.turns if turn.role is Role.USER]
-        found = {name: sum(index.coverage(texts), NOTHING) for name, index in benchmarks.items()}
-        worst = max(found, key=lambda name: found[name].share, default="")
-        if not worst or not found[worst].shared:
-            continue
+        found = {name: sum(index.coverage(texts), NOTHING) for name, index in self._benchmarks.items()}
+        worst = max(found, key=lambda name: found[name].share)
         if found[worst].share >= PROOF:
-            leaks.append(_leak(labelled.session.id, worst, found[worst], " / ".join(texts)))
-        else:
-            touched += 1
-    return SessionLeaks(sessions=count, leaks=tuple(leaks), touched=touched)
-
-
-def without_leaks(
-    sessions: Sequence[LabelledSession], benchmarks: Mapping[str, PassageIndex]
-) -> tuple[list[LabelledSession], SessionLeaks]:
-    """The sessions that do not leak, and the report that names those that do."""
-    report = session_leaks(sessions, benchmarks)
-    return [labelled for labelled in sessions if labelled.session.id not in report.ids], report
+            return _leak(labelled.session.id, worst, found[worst], " / ".join(texts))
+        self._touched += found[worst].shared > 0
+        return None
 
 
 def _leak(name: str, against: str, coverage: Coverage, text: str) -> Leak:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from engrain.data_builders.quality.leaks import (
+    LeakFilter,
     Passage,
     PassageIndex,
     index_benchmarks,
-    session_leaks,
     user_passages,
-    without_leaks,
 )
 from engrain.data_builders.quality.row_leaks import row_leaks
 from engrain.data_builders.quality.rows import row_of
@@ -60,7 +59,9 @@ def test_sessions_leak_by_their_user_words(session: Sessions) -> None:
         ),
         session("clean", "How many bones does a shark have?"),
     )
-    kept, report = without_leaks([whole, turn, shared, clean], index_benchmarks({"bench": benchmark}))
+    leaks = LeakFilter(index_benchmarks({"bench": benchmark}))
+    kept = list(leaks([whole, turn, shared, clean]))
+    report = leaks.report
     assert [labelled.session.id for labelled in kept] == ["turn", "shared", "clean"]
     assert [(leak.id, leak.against, leak.source, leak.share) for leak in report.leaks] == [
         ("whole", "bench", "b1", 1.0)
@@ -70,8 +71,9 @@ def test_sessions_leak_by_their_user_words(session: Sessions) -> None:
 
 def test_only_user_turns_are_compared(session: Sessions) -> None:
     assert [passage.text for passage in user_passages([session("s", "One.", "Two.")])] == ["One.", "Two."]
-    same_assistant = session_leaks([session("a", "A question.")], index_benchmarks({"b": [session("x", "Another.")]}))
-    assert not same_assistant.leaks and not same_assistant.touched
+    leaks = LeakFilter(index_benchmarks({"b": [session("x", "Another.")]}))
+    assert len(list(leaks([session("a", "A question.")]))) == 1
+    assert not leaks.report.leaks and not leaks.report.touched
 
 
 def test_rows_against_benchmarks_and_held_out_rows_against_training(
@@ -102,7 +104,9 @@ def test_an_empty_benchmark_finds_nothing(session: Sessions) -> None:
     index = PassageIndex([])
     assert [one.shared for one in index.coverage([LONG, "Yes."])] == [0, 0]
     assert index.coverage([]) == []
-    assert session_leaks([session("s", LONG)], {"none": index}).touched == 0
+    for leaks in (LeakFilter({"none": index}), LeakFilter({})):
+        assert len(list(leaks([session("s", LONG)]))) == leaks.report.sessions == 1
+        assert leaks.report.touched == 0
 
 
 @pytest.mark.full
@@ -111,15 +115,16 @@ def test_188_of_400_ultrachat_sessions_leak_from_longmemeval(real_data: Path) ->
     benchmark = LongMemEvalSource(next((real_data / "longmemeval").glob("*.json")))
     haystack: set[str] = set()
 
-    def sessions():  # type: ignore[no-untyped-def]
+    def sessions() -> Iterator[LabelledSession]:
         for labelled in benchmark.sessions():
             haystack.add(labelled.session.id.split("/")[-1])
             yield labelled
 
-    index = index_benchmarks({"longmemeval": sessions()})
+    leaks = LeakFilter(index_benchmarks({"longmemeval": sessions()}))
     chats = list(UltraChatSource(real_data / "ultrachat").sessions())
     provable = {labelled.session.id for labelled in chats if published_id(labelled) in haystack}
-    kept, report = without_leaks(chats, index)
+    kept = list(leaks(chats))
+    report = leaks.report
     assert len(chats) == 400 and len(provable) == 188
     assert report.ids == provable
     assert len(kept) == 212
