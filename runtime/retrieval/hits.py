@@ -27,17 +27,21 @@ def record_hits(
     store: Store, user_id: str, found: Sequence[Keyed], visible: Collection[Status] | None, limit: int
 ) -> list[Hit]:
     """The first `limit` records that are still there, in order. `visible` None: whatever their status is now."""
-    records = store.records_by_key(user_id, [one.key for one in found])
-    hits = [
-        Hit(
-            record=records[one.key],
-            score=one.ranked.score,
-            route_scores=one.ranked.scores,
-            why=one.ranked.why(one.matched),
-        )
-        for one in found
-        if one.key in records and (visible is None or records[one.key].status in visible)
-    ]
+    hits: list[Hit] = []
+    # Nearly always the first `limit` are all there; the rest is read only where one of them has gone meanwhile.
+    for part in (found[:limit], found[limit:]):
+        if part and len(hits) < limit:
+            records = store.records_by_key(user_id, [one.key for one in part])
+            hits += [
+                Hit(
+                    record=records[one.key],
+                    score=one.ranked.score,
+                    route_scores=one.ranked.scores,
+                    why=one.ranked.why(one.matched),
+                )
+                for one in part
+                if one.key in records and (visible is None or records[one.key].status in visible)
+            ]
     return hits[:limit]
 
 

@@ -47,7 +47,7 @@ class Packed(Contract):
 
 
 def estimated_tokens(text: str) -> int:
-    """A quarter of the characters, rounded up, and two thirds of those outside ASCII on top."""
+    """A quarter of the ASCII characters, rounded up, and one for each other character."""
     wide = sum(not character.isascii() for character in text)
     return -(-(len(text) - wide) // _CHARACTERS_PER_TOKEN) + wide
 

@@ -134,10 +134,14 @@ class ScopeIndex:
                 drawn = [self._drawn.get(turn, ()) if turn >= 0 else () for turn in side.tolist()]
                 sizes = np.array([len(records) for records in drawn], np.int32)
                 around = np.array([slot for records in drawn for slot in records], np.int32)
-                shares = np.float32(weight) / np.repeat(np.maximum(sizes, 1), sizes).astype(np.float32)
-                np.add.at(
-                    window, np.repeat(np.arange(len(slots)), sizes), self.vectors.rows_of(around) * shares[:, None]
-                )
+                if not len(around):
+                    continue
+                held = np.flatnonzero(sizes)
+                rows = self.vectors.rows_of(around) * np.float32(weight)
+                if len(held) < len(around):
+                    rows /= np.repeat(sizes, sizes)[:, None].astype(np.float32)
+                    rows = np.add.reduceat(rows, (np.cumsum(sizes) - sizes)[held], axis=0)
+                window[held] += rows
         scores: FloatArray = window @ vector.astype(np.float32)
         return scores / np.maximum(np.linalg.norm(window, axis=1), np.float32(1e-12))
 
