@@ -27,9 +27,9 @@ def test_recall_is_reached_by_the_highest_threshold_that_can(recall: float) -> N
 @pytest.mark.parametrize("share", [0.05, 0.2805, 1.0])
 def test_a_budget_is_kept_by_the_lowest_threshold_that_can(share: float) -> None:
     choice = choose_threshold(LABELS, SCORES, ThresholdRule(method="kept_share", kept_share=share), on="a set")
-    assert (SCORES >= choice.value).mean() <= share
+    assert (choice.value <= SCORES).mean() <= share
     lower = [value for value in np.unique(SCORES) if value < choice.value]
-    assert not lower or (SCORES >= lower[-1]).mean() > share
+    assert not lower or (lower[-1] <= SCORES).mean() > share
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
@@ -38,7 +38,7 @@ def test_f_beta_agrees_with_scikit_learn_and_is_the_highest(beta: float) -> None
 
     choice = choose_threshold(LABELS, SCORES, ThresholdRule(method="f_beta", beta=beta), on="a set")
     for at in (0.2, 0.45, choice.value):
-        assert f_beta(TRUTH, SCORES, at, beta) == pytest.approx(fbeta_score(TRUTH, SCORES >= at, beta=beta))
+        assert f_beta(TRUTH, SCORES, at, beta) == pytest.approx(fbeta_score(TRUTH, at <= SCORES, beta=beta))
     assert f_beta(TRUTH, SCORES, choice.value, beta) == max(f_beta(TRUTH, SCORES, float(at), beta) for at in SCORES)
     assert f_beta(TRUTH, SCORES, 2.0, beta) == 0.0
 
