@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from engrain.runtime.schema import MemoryRecord, Relation, Status
+from engrain.runtime.storage.changes import LINKS
 
 CURRENT = frozenset({Status.ACTIVE})
 HISTORICAL = frozenset({Status.ACTIVE, Status.SUPERSEDED})
+
+_SUPERSESSION = frozenset((*LINKS[Relation.SUPERSEDE], *LINKS[Relation.MERGE]))
 
 Lookup = Callable[[Sequence[str]], Mapping[str, MemoryRecord]]
 """Those of some ids that this search may see, by id."""
@@ -61,5 +64,5 @@ def follow_links(kept: Sequence[MemoryRecord], budget: int, lookup: Lookup) -> l
 
 
 def is_supersession(relation: str) -> bool:
-    """Whether a link leads to a replacement or to what was replaced, in either direction."""
-    return relation.startswith(Relation.SUPERSEDE.value)
+    """Whether a link leads to a replacement or to what was replaced; a merged record replaces those merged."""
+    return relation in _SUPERSESSION

@@ -60,7 +60,7 @@ def test_nothing_beyond_the_depth_is_kept(make_record: Make) -> None:
     assert keep_eligible(ranked, 1, triggered=True) == []
 
 
-def links(*targets: str, relation: str = "supersede") -> tuple[Link, ...]:
+def links(*targets: str, relation: str = "superseded_by") -> tuple[Link, ...]:
     return tuple(Link(relation=relation, record_id=target) for target in targets)
 
 
@@ -99,7 +99,7 @@ def test_at_most_r_or_eight_lookups_failed_ones_counted(make_record: Make) -> No
 
 
 def test_redundant_records_and_other_links_are_not_followed(make_record: Make) -> None:
-    leader = make_record("a", links=(*links("b", relation="qualify"), *links("c")))
+    leader = make_record("a", links=(*links("b", relation="qualifies"), *links("c")))
     store = Store([make_record("b"), make_record("c", status=Status.DROPPED)])
 
     assert follow_links([leader], 5, store) == [] and store.asked == ["c"]
