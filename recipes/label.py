@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engrain.data_builders.parquet import data_fingerprint
+from engrain.data_builders.quality.leaks import LeakFilter, SessionLeaks, index_benchmarks
 from engrain.data_builders.sources.dialogue import Source, SourceInfo
 from engrain.data_builders.sources.registry import open_source
 from engrain.data_builders.teachers.candidates import Drawn, draw_candidates
@@ -43,6 +44,8 @@ class Asked:
 
     drawn: dict[str, Drawn]
     sources: tuple[SourceInfo, ...]
+    leaks: dict[str, SessionLeaks]
+    """Sessions left out because they stand in a benchmark, by corpus."""
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -87,19 +90,25 @@ def open_choice(choice: CorpusChoice) -> Source:
 def gather(recipe: LabelRecipe, limit: int | None = None) -> Asked:
     """Draw every corpus's candidates; raises before anything is paid for when one has too few user turns."""
     drawn: dict[str, Drawn] = {}
+    leaks: dict[str, SessionLeaks] = {}
     sources = []
+    benchmarks = index_benchmarks({choice.name: open_choice(choice).sessions() for choice in recipe.benchmarks})
     for choice in recipe.corpora:
         source = open_choice(choice)
         corpus = source.info.name
         if corpus in drawn:
             raise InputError(f"two of the recipe's corpora are called {corpus}; name each corpus once")
         console.say(f"reading {corpus}")
+        kept = LeakFilter(benchmarks)
         found = draw_candidates(
-            source.sessions(), corpus=corpus, context=recipe.annotation.context, settings=recipe.candidates
+            kept(source.sessions()), corpus=corpus, context=recipe.annotation.context, settings=recipe.candidates
         )
         drawn[corpus] = found if limit is None else _some(found, limit, recipe.candidates.seed)
         sources.append(source.info)
-    return Asked(drawn, tuple(sources))
+        leaks[corpus] = kept.report
+        if kept.report.leaks:
+            console.say(f"{len(kept.report.leaks)} sessions of {corpus} stand in a benchmark and are left out")
+    return Asked(drawn, tuple(sources), leaks)
 
 
 def _some(drawn: Drawn, limit: int, seed: int) -> Drawn:
@@ -182,7 +191,10 @@ def report(recipe: LabelRecipe, asked: Asked, annotated: Mapping[str, Sequence[A
     return {
         "recipe": recipe.model_dump(mode="json"),
         "rubric": {"language": rubric.language.value, "version": rubric.version, "hash": rubric.hash},
-        "corpora": {corpus: _corpus(asked.drawn[corpus], found) for corpus, found in annotated.items()},
+        "corpora": {
+            corpus: _corpus(asked.drawn[corpus], found) | {"leaks": asked.leaks[corpus].model_dump(mode="json")}
+            for corpus, found in annotated.items()
+        },
         "teachers": _teachers([one for found in annotated.values() for one in found]),
         "fingerprint": data_fingerprint([one for found in annotated.values() for one in found]),
     }

@@ -308,3 +308,20 @@ def test_batches_give_what_single_calls_give(server: TeacherServer, tmp_path: Pa
     assert {name: part["positives"] for name, part in online["corpora"].items()} == {
         name: part["positives"] for name, part in batched["corpora"].items()
     }
+
+
+def test_sessions_that_stand_in_a_benchmark_are_left_out_before_anybody_is_asked(
+    server: TeacherServer, tmp_path: Path, capsys: Capture
+) -> None:
+    write_chats(tmp_path / "first.jsonl", 20)
+    lines = (tmp_path / "first.jsonl").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "bench.jsonl").write_text("\n".join(lines[:3]), encoding="utf-8")
+    benchmark = {"name": "jsonl", "root": str(tmp_path / "bench.jsonl")}
+    found = document(capsys, "label", str(write_recipe(tmp_path, server.url, benchmarks=[benchmark])))
+    leaks = found["corpora"]["first"]["leaks"]
+    assert [leak["id"] for leak in leaks["leaks"]] == ["first-000", "first-001", "first-002"]
+    assert leaks["sessions"] == 20 and not found["corpora"]["second"]["leaks"]["leaks"]
+    rows = read_rows(tmp_path / "runs" / "trial" / "labels" / "first.jsonl", Annotation)
+    assert len(rows) == 50 and not [row for row in rows if row.candidate.id.startswith(("first-000", "first-002"))]
+    shown = say(capsys, "label", str(tmp_path / "recipe.yaml"))
+    assert "3 sessions of first stand in a benchmark and are left out" in shown
