@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -98,14 +99,15 @@ def memory_record(row: Row, source_turn_ids: Sequence[str]) -> MemoryRecord:
     """A row of `RECORD_COLUMNS` and the ids of its source turns."""
     return MemoryRecord(
         id=row[1],
-        scope=Scope(user_id=row[2], agent_id=row[3], run_id=row[4]),
+        scope=_scope(row[2], row[3], row[4]),
         content=row[5],
         memory_type=MemoryType(row[6]) if row[6] else None,
         time=row[7],
         location=row[8],
         reason=row[9],
         purpose=row[10],
-        keywords=tuple(json.loads(row[11])),
+        # Most records have none of these, and JSON is slow on nothing.
+        keywords=tuple(json.loads(row[11])) if row[11] != "[]" else (),
         event_start=_moment(row[12]) if row[12] else None,
         event_end=_moment(row[13]) if row[13] else None,
         source_time=_moment(row[14]),
@@ -113,11 +115,11 @@ def memory_record(row: Row, source_turn_ids: Sequence[str]) -> MemoryRecord:
         ingest_time=_moment(row[16]),
         source_turn_ids=tuple(source_turn_ids),
         status=Status(row[17]),
-        superseded_spans=tuple(SupersededSpan(**span) for span in json.loads(row[18])),
-        links=tuple(Link(**link) for link in json.loads(row[19])),
+        superseded_spans=tuple(SupersededSpan(**span) for span in json.loads(row[18])) if row[18] != "[]" else (),
+        links=tuple(Link(**link) for link in json.loads(row[19])) if row[19] != "[]" else (),
         extractor=row[20],
         embedder=row[21],
-        metadata=json.loads(row[22]),
+        metadata=json.loads(row[22]) if row[22] != "{}" else {},
         updated_at=_moment(row[23]) if row[23] else None,
     )
 
@@ -206,6 +208,11 @@ def source_times(connection: Connection, user_id: str, ids: Sequence[str]) -> di
         return {}
     sql = "SELECT id, source_time FROM records WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))"
     return {name: _moment(text) for name, text in connection.execute(sql, (user_id, as_json(list(ids))))}
+
+
+@lru_cache(maxsize=1_024)
+def _scope(user_id: str, agent_id: str | None, run_id: str | None) -> Scope:
+    return Scope(user_id=user_id, agent_id=agent_id, run_id=run_id)
 
 
 def _replaced(body: str | None, source_times: Mapping[str, datetime]) -> Replaced | None:

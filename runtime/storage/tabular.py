@@ -186,7 +186,7 @@ class TabularStore:
         Returns the changes applied. One that no longer fits the store (its record is not in state `before`, or what
         replaces it is not active) is skipped.
         """
-        with self._connections.writing() as connection:
+        with self.database.writing() as connection:
             version = writing.tick(connection, user_id)
             applied = tuple(change for change in changes if log.apply_change(connection, version, user_id, change))
             log.mark(connection, user_id, method, done)
@@ -196,7 +196,7 @@ class TabularStore:
         self, user_id: str, record: MemoryRecord, vector: Vectors, changes: Sequence[Change]
     ) -> tuple[Change, ...]:
         """Add a merged record and supersede those it merges, all or nothing; empty when one of them has changed."""
-        with self._connections.writing() as connection:
+        with self.database.writing() as connection:
             version = writing.tick(connection, user_id)
             merged = [change.record_id for change in changes]
             if any(self._status(connection, user_id, name) != Status.ACTIVE.value for name in merged):
@@ -207,22 +207,22 @@ class TabularStore:
 
     def undo(self, user_id: str, change_id: str, at: datetime) -> tuple[Change, ...]:
         """Take back a change with its effect. Raises `InputError` when there is none or a later one builds on it."""
-        with self._connections.writing() as connection:
+        with self.database.writing() as connection:
             return tuple(log.undo(connection, writing.tick(connection, user_id), user_id, change_id, at))
 
     def changes(self, user_id: str) -> list[Change]:
         """The consolidation log of a user, oldest first, without what was undone."""
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             return log.read(connection, user_id)
 
     def undone_changes(self, user_id: str) -> list[tuple[Change, datetime]]:
         """Changes that were undone, with the time of it, in that order."""
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             return log.read_undone(connection, user_id)
 
     def consolidated(self, user_id: str, method: str) -> frozenset[str]:
         """Ids of the records that this method has compared already."""
-        with self._connections.reading() as connection:
+        with self.database.reading() as connection:
             return log.marked(connection, user_id, method)
 
     def _status(self, connection: Connection, user_id: str, record_id: str) -> str | None:
