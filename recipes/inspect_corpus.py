@@ -73,7 +73,7 @@ def _show(found: CorpusProfile) -> None:
             "by split": _counted(found.splits) or None,
             "people": found.people,
             "turns": found.turns,
-            "by role": _counted(found.roles),
+            "by role": ", ".join(f"{role.value} {count}" for role, count in found.roles.items()),
             "by speaker": _counted(found.speakers),
             "turns a session": found.turns_a_session,
             "characters a user turn": found.characters,
