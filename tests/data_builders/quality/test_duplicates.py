@@ -39,6 +39,12 @@ def test_words_ignore_case_form_and_punctuation_and_split_unseparated_scripts() 
     assert same_text("🙂 ") == "🙂" != same_text("🙃")
 
 
+@pytest.mark.parametrize("text", ["a'b a''b 'a' O'Neil's", "_x_ y-z", "1,000.50 $5 don't", "A\tB\nC  D", "", "..."])
+def test_plain_text_is_cut_like_any_other(text: str) -> None:
+    """An accent at the end takes the long way and must not change the words before it."""
+    assert words(text + " é") == [*words(text), "é"]
+
+
 def test_exact_groups_with_their_labels_and_splits(example: Callable[..., GateExample]) -> None:
     rows = [
         row_of(example(1, "I moved to Rotterdam in March.")),
