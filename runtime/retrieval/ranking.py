@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -147,4 +148,9 @@ def _fuse(
 def named_speakers(speakers: Sequence[str], terms: Sequence[str]) -> tuple[str, ...]:
     """Those speakers of whose names the question holds a word. A mere role ("user") is no name."""
     asked = set(terms)
-    return tuple(name for name in speakers if is_name(name) and asked.intersection(index_terms(name)))
+    return tuple(name for name in speakers if is_name(name) and not asked.isdisjoint(_name_terms(name)))
+
+
+@lru_cache(maxsize=10_000)
+def _name_terms(name: str) -> frozenset[str]:
+    return frozenset(index_terms(name))
