@@ -77,6 +77,12 @@ class GateRecipe(GateConfig):
     calibration: CalibrationMethod = Field(
         default="none", description="none, temperature or isotonic, fitted on validation; in the paper there is none."
     )
+    first_stage_recall: float | None = Field(
+        default=None,
+        gt=0.5,
+        le=1.0,
+        description="Also fit a cascade's first stage that keeps this share of validation positives; empty: none.",
+    )
     licence: str = Field(default="", description="Licence of the exported weights; base model and data decide it.")
 
     @property

@@ -18,6 +18,7 @@ from engrain.recipes.loading import load_recipe, recipe_hash
 from engrain.runtime.bundle import ThresholdChoice
 from engrain.runtime.errors import RecipeError
 from engrain.runtime.gate_calibration import Calibration
+from engrain.runtime.gate_cascade import FIRST_STAGE_FILE
 
 RUN_FILE = "run.json"
 SHOWN = ("auprc", "prevalence", "kept_share", "recall", "precision", "f1", "kept_at_paper_recall")
@@ -69,6 +70,11 @@ def train_seed(recipe: GateRecipe, rows: GateRows, seed: int, folder: Path, *, r
     if not run.first:
         # Ranks after the first have nothing to write; all of them leave training with the same weights.
         return {"seed": seed, "evaluation": None}
+    if recipe.first_stage_recall is not None:
+        from engrain.models.gate.cascade import fit_first_stage
+
+        stage = fit_first_stage(rows.train, rows.validation, recall=recipe.first_stage_recall)
+        stage.save(folder / FIRST_STAGE_FILE)
     chosen = operating_point(recipe, rows, run.best)
     evaluation = evaluate(run.best, rows, chosen)
     document = {

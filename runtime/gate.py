@@ -12,15 +12,22 @@ from tokenizers import Tokenizer
 
 from engrain.runtime.bundle import BundleManifest, load_bundle
 from engrain.runtime.encoder import INT8_FILE, MODEL_FILE, TOKENIZER_FILE, EncoderSession
-from engrain.runtime.errors import BundleError
+from engrain.runtime.errors import BundleError, InputError
 from engrain.runtime.gate_calibration import Calibration
+from engrain.runtime.gate_cascade import FIRST_STAGE_FILE, FirstStage
 from engrain.runtime.gate_input import TEMPLATE_HASH, Pair, pack_batch, prepare_tokenizer
 
 
 class Gate:
     """Scores user turns with their context. Make one with `Gate.load`."""
 
-    def __init__(self, manifest: BundleManifest, tokenizer: Tokenizer, session: EncoderSession) -> None:
+    def __init__(
+        self,
+        manifest: BundleManifest,
+        tokenizer: Tokenizer,
+        session: EncoderSession,
+        first_stage: FirstStage | None = None,
+    ) -> None:
         if manifest.k is None or manifest.threshold is None:
             raise BundleError(f"the gate bundle '{manifest.name}' lacks k or a threshold; export it again")
         self.manifest = manifest
@@ -29,13 +36,22 @@ class Gate:
         self._calibration = manifest.calibration or Calibration()
         self.context_tokens_cut = 0
         self.targets_cut = 0
+        self.rejected_early = 0
+        self._first_stage = first_stage
         self._tokenizer, self._session = tokenizer, session
 
     @classmethod
-    def load(cls, folder: str | Path, threads: int | None = None, precision: Literal["fp32", "int8"] = "fp32") -> Gate:
+    def load(
+        cls,
+        folder: str | Path,
+        threads: int | None = None,
+        precision: Literal["fp32", "int8"] = "fp32",
+        cascade: bool = False,
+    ) -> Gate:
         """Open a gate bundle after verifying every hash in it. `threads` limits ONNX Runtime; empty takes all cores.
 
-        `precision` int8 takes the quantised weights, which are faster and rank almost alike. Raises `BundleError` for
+        `precision` int8 takes the quantised weights, which are faster and rank almost alike; `cascade` lets the
+        bundle's first stage reject the obvious before the encoder looks. Raises `BundleError` for
         an altered bundle, one without the weights asked for, or one whose input template is not this version's.
         """
         folder, manifest = load_bundle(folder, "gate")
@@ -45,15 +61,31 @@ class Gate:
         file = INT8_FILE if precision == "int8" else MODEL_FILE
         if file not in manifest.files:
             raise BundleError(f"{folder} has no {precision} weights ({file}); export the gate again, with int8")
-        return cls(manifest, tokenizer, EncoderSession.open(folder, threads, file))
+        if cascade and FIRST_STAGE_FILE not in manifest.files:
+            raise BundleError(f"{folder} has no first stage; train with first_stage_recall and export the gate again")
+        first_stage = FirstStage.load(folder / FIRST_STAGE_FILE) if cascade else None
+        return cls(manifest, tokenizer, EncoderSession.open(folder, threads, file), first_stage)
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Admission probabilities, N, for (context oldest first, target) pairs; equation 1's p_t, calibrated as the
         bundle says.
 
         A context may be longer than k. The result of a pair does not depend on the others or on their order. What did
-        not fit is added to `context_tokens_cut` and `targets_cut`. Raises `InputError` for an empty target.
+        not fit is added to `context_tokens_cut` and `targets_cut`; turns that a cascade's first stage rejects have
+        probability 0 and are counted in `rejected_early`. Raises `InputError` for an empty target.
         """
+        if self._first_stage is None:
+            return self._encode(pairs)
+        for _, target in pairs:
+            if not target.text.strip():
+                raise InputError("the target turn is empty; only turns with text can be scored")
+        passed = [place for place, (_, target) in enumerate(pairs) if self._first_stage.passes(target.text)]
+        self.rejected_early += len(pairs) - len(passed)
+        probabilities = np.zeros(len(pairs))
+        probabilities[passed] = self._encode([pairs[place] for place in passed])
+        return probabilities
+
+    def _encode(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         if not pairs:
             return np.zeros(0)
         packed = pack_batch(self._tokenizer, pairs, k=self.k, max_length=self.manifest.max_length)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from engrain.models.weights import model_name
 from engrain.runtime.bundle import BundleManifest, ThresholdChoice, file_hash, hash_files, write_manifest
 from engrain.runtime.encoder import CARD_FILE, CONFIG_FILE, INT8_FILE, MODEL_FILE, TOKENIZER_FILE, WEIGHTS_FILE
 from engrain.runtime.gate_calibration import Calibration
+from engrain.runtime.gate_cascade import FIRST_STAGE_FILE
 from engrain.runtime.gate_input import MARKERS, TEMPLATE_HASH, prepare_tokenizer
 
 
@@ -68,6 +70,9 @@ def export_gate(
                 samples=module.facts["samples"],
                 pad_id=pad_id(module.network),
             )
+        first_stage = source / FIRST_STAGE_FILE
+        if first_stage.is_file():
+            shutil.copyfile(first_stage, folder / FIRST_STAGE_FILE)
         manifest = _manifest(module, folder, threshold, measured)
         given: dict[str, Any] = {"recipe": dict(recipe or {}), "licence": licence, "calibration": calibration}
         if data_fingerprint:
