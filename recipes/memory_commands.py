@@ -60,7 +60,7 @@ def add(
     if (source is None) == (text is None):
         raise InputError("give either a SOURCE or --text, not both and not neither")
     totals: Counter[str] = Counter()
-    with _open(store, bundles, gate=gate, extractor=extractor) as opened:
+    with open_memory(store, bundles, gate=gate, extractor=extractor) as opened:
         if text is not None:
             moment = parse_timestamp(time, None) if time else datetime.now(UTC)
             totals.update(_counts(opened.add(text, user_id="me" if user is None else user, timestamp=moment)))
@@ -82,7 +82,7 @@ def search(
     json: JsonFlag = False,
 ) -> None:
     """Find memories: lexical and dense routes, fused; each hit with its provenance and its score by route."""
-    with _open(store, bundles, existing=True) as opened:
+    with open_memory(store, bundles, existing=True) as opened:
         result = opened.search(query, user_id=user, top_k=top_k, include_rejected=include_rejected, explain=True)
     hits = [hit.model_dump(mode="json") for hit in result.results]
     if json:
@@ -104,7 +104,7 @@ def list_records(
     json: JsonFlag = False,
 ) -> None:
     """List active records in order of arrival."""
-    with _open(store, bundles, existing=True) as opened:
+    with open_memory(store, bundles, existing=True) as opened:
         records = opened.list(user_id=user, limit=limit)
     if json:
         console.show_json([record.model_dump(mode="json") for record in records])
@@ -122,7 +122,7 @@ def show(
     json: JsonFlag = False,
 ) -> None:
     """Show one record whole, with the turns it comes from."""
-    with _open(store, bundles, existing=True) as opened:
+    with open_memory(store, bundles, existing=True) as opened:
         record = opened.get(record_id, user_id=user)
         if record is None:
             raise InputError(f"no record {record_id} of user {user} in {store}; `engrain memory list` shows the ids")
@@ -143,7 +143,7 @@ def delete(
     """Delete a record for good, or with --all everything of a user."""
     if (record_id is None) == (not everything):
         raise InputError("give either a record's id or --all, not both and not neither")
-    with _open(store, bundles, existing=True) as opened:
+    with open_memory(store, bundles, existing=True) as opened:
         if record_id is None:
             deleted = opened.delete_all(user_id=user)
         elif opened.delete(record_id, user_id=user):
@@ -151,20 +151,6 @@ def delete(
         else:
             raise InputError(f"no record {record_id} of user {user} in {store}; nothing was deleted")
     _show({"deleted": deleted}, f"deleted from {store}", json)
-
-
-@memory.command()
-def consolidate(
-    store: StorePath = "memory.db", user: User = "me", bundles: Bundles = DEFAULT_BUNDLES, json: JsonFlag = False
-) -> None:
-    """Reconcile records by status, never by rewriting; exact duplicates for now (SLICE-Mem A.4)."""
-    with _open(store, bundles, existing=True) as opened:
-        changes = opened.consolidate(user_id=user)
-    if json:
-        console.show_json([change.model_dump(mode="json") for change in changes])
-        return
-    rows = [(change.record_id, change.relation.value, change.other_id, change.evidence) for change in changes]
-    console.show_table(f"{len(rows)} changes", ("record", "relation", "other", "evidence"), rows)
 
 
 def _add_session(opened: Memory, labelled: LabelledSession, user: str | None, before: int) -> dict[str, int]:
@@ -180,7 +166,8 @@ def _add_session(opened: Memory, labelled: LabelledSession, user: str | None, be
     return _counts(added)
 
 
-def _open(store: str, bundles: str, *, gate: bool = False, extractor: str = "none", existing: bool = False) -> Memory:
+def open_memory(store: str, bundles: str, *, gate: bool = False, extractor: str = "none", existing: bool = False) -> Memory:
+    """Open the memory file with the bundles of a folder; `existing` refuses to make a new file."""
     from engrain.runtime.memory import Memory
 
     if existing and not Path(store).exists():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from engrain.runtime.admission import admit, known_conflicts
 from engrain.runtime.arguments import check_budget, check_identifiers, check_metadata, check_page, check_query
-from engrain.runtime.consolidation.duplicates import find_duplicates
+from engrain.runtime.consolidation.engine import Consolidator
 from engrain.runtime.filters import parse_filter
 from engrain.runtime.history import Event, as_they_stood, record_history
 from engrain.runtime.ingest import Messages, check_text, make_scope, read_messages, read_moment
@@ -58,6 +58,7 @@ class Memory:
         self._embedder = embedder
         self._gate = gate
         self._extractor = extractor
+        self._consolidator = Consolidator(store)
         self.searcher = Searcher(store, embedder, self.settings.search, query_parser)
 
     @classmethod
@@ -82,7 +83,12 @@ class Memory:
         embedding = open_embedder(embedder)
         # Bundles before the file: a bad bundle must not leave an empty file behind.
         gating, extracting = open_gate(gate), open_extractor(extractor)
-        return cls(open_store(path, embedding, settings), embedding, gating, extracting, settings, query_parser)
+        return cls(open_store(path, embedding.identity, embedding.dimension, settings), embedding, gating, extracting, settings, query_parser)
+
+    @property
+    def embedder(self) -> Embedder:
+        """What made the store's vectors."""
+        return self._embedder
 
     def add(
         self,
@@ -278,10 +284,21 @@ class Memory:
         return self.store.delete_all(user_id, agent_id, run_id)
 
     def consolidate(self, *, user_id: str) -> tuple[Change, ...]:
-        """Drop exact duplicates by status (SLICE-Mem A.4), logged, never deleted; returns the changes."""
+        """Compare what is new with what is known, by rules alone (SLICE-Mem A.4); returns the changes.
+
+        Duplicates are dropped and outdated statements superseded, by status, in part where a record says more; no text
+        is touched, and every change can be undone. `Consolidator` adds a model's decisions.
+        """
         make_scope(user_id)
-        changes = find_duplicates(self.store.records(user_id))
-        return self.store.apply(user_id, changes) if changes else ()
+        return tuple(self._consolidator.run(user_id).changes)
+
+    def undo(self, change_id: str, *, user_id: str) -> tuple[Change, ...]:
+        """Take back a change of consolidation; returns what was taken back (both halves of a merge).
+
+        Raises `InputError` when the log has no such change, or a later change builds on it.
+        """
+        check_identifiers(change_id=change_id, user_id=user_id)
+        return self.store.undo(user_id, change_id, datetime.now(UTC))
 
     def counters(self, *, user_id: str) -> dict[str, int]:
         """Totals over all adds of a user: turns, admissions, records, duplicates, fallbacks, failures."""

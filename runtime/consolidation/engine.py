@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from engrain.runtime.consolidation.decisions import Decision, Report
 from engrain.runtime.consolidation.duplicates import find_duplicates
-from engrain.runtime.consolidation.relations import RelationModel
+from engrain.runtime.consolidation.invariants import broken
 from engrain.runtime.consolidation.rules.classify import relate
 from engrain.runtime.consolidation.rules.probes import WordIndex
 from engrain.runtime.consolidation.rules.reading import Reading
@@ -28,13 +29,23 @@ _FLUSH = 200
 """Targets without a change that are marked together."""
 
 
+class PairModel(Protocol):
+    """Decides over the active records of one scope: SLICE-Mem's relations or DimMem's update."""
+
+    def run(self, store: Store, user_id: str, records: Sequence[MemoryRecord], report: Report) -> None:
+        """Ask about what is new, and apply what holds."""
+
+
 class Consolidator:
     """Consolidates one store's users. Keeps what it has read of a record for the next run."""
 
     def __init__(
-        self, store: Store, settings: ConsolidationSettings | None = None, model: RelationModel | None = None
+        self,
+        store: Store,
+        settings: ConsolidationSettings | None = None,
+        models: Sequence[PairModel] = (),
     ) -> None:
-        self._store, self._model = store, model
+        self._store, self._models = store, models
         self.settings = settings or ConsolidationSettings()
         self._readings: dict[str, Reading] = {}
 
@@ -47,9 +58,9 @@ class Consolidator:
         report = Report()
         for records in self._scopes(user_id):
             _Run(self._store, user_id, records, self._readings, self.settings, report).rules()
-        if self._model is not None:
+        for model in self._models:
             for records in self._scopes(user_id):
-                self._model.run(self._store, user_id, records, report)
+                model.run(self._store, user_id, records, report)
         self._check(user_id, report)
         return report
 
@@ -62,8 +73,6 @@ class Consolidator:
 
     def _check(self, user_id: str, report: Report) -> None:
         """A.4: the final stored state is checked once more. What does not hold is undone, newest first."""
-        from engrain.runtime.consolidation.invariants import broken
-
         for change in reversed(broken(self._store, user_id, report.changes)):
             report.counts["undone_inconsistent"] += len(self._store.undo(user_id, change.id, change.decided_at))
             report.changes = [kept for kept in report.changes if kept.id != change.id]
