@@ -64,6 +64,28 @@ def label(
     verb.command(recipe, overrides or (), limit, dry_run, json)
 
 
+@app.command()
+def synthesize(
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Examples of each style, for a trial.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Project the cost of the first calls, send none.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """A teacher invents dialogues and writes the records of windows (DimMem 3.5); what is refused is kept with why."""
+    from engrain.recipes import synthesize as verb
+
+    verb.command(recipe, overrides or (), limit, dry_run, json)
+
+
+@build.command("extractor")
+def build_extractor(recipe: RecipeName, overrides: Overrides = None, json: JsonFlag = False) -> None:
+    """Build an extraction corpus: a teacher's examples, records by rules, the shipped corpus."""
+    from engrain.recipes import build_extractor as verb
+
+    verb.command(recipe, overrides or (), json)
+
+
 @build.command("gate")
 def build_gate(
     recipe: RecipeName,
@@ -188,6 +210,19 @@ def eval_dependency(
     from engrain.recipes import eval_dependency as verb
 
     verb.command(source, split, admitted, parser, limit=limit, json=json)
+
+
+@inspect.command("masks")
+def inspect_masks(
+    recipe: RecipeName,
+    overrides: Overrides = None,
+    examples: Annotated[int, typer.Option(min=1, help="Training examples to show.")] = 3,
+    json: JsonFlag = False,
+) -> None:
+    """Print an extractor recipe's training examples token by token, coloured by whether the loss counts them."""
+    from engrain.recipes import inspect_masks as verb
+
+    verb.command(recipe, overrides or (), examples, json)
 
 
 @inspect.command("corpus")
@@ -335,6 +370,10 @@ def _report(error: BaseException, message: str, code: int, debug: bool) -> int:
     return code
 
 
+from engrain.recipes import (  # noqa: E402  (their import adds their verbs to `memory`)
+    consolidation_commands,  # noqa: F401
+    store_commands,  # noqa: F401
+)
 from engrain.recipes.memory_commands import memory  # noqa: E402  (the verbs of a sub-command live in their own file)
 
 app.add_typer(memory, name="memory")
