@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from engrain.data_builders.sources.daily_dialog import DailyDialog, fits
+from engrain.data_builders.sources.json_files import json_rows
 from engrain.data_builders.sources.reader import Corpus, Dialogue, DialogueSource, Line
 from engrain.data_builders.sources.rows import Row
 from engrain.data_builders.sources.splits import below, find_files
@@ -21,7 +24,7 @@ from engrain.runtime.schema import Role
 
 _SPEAKERS = ("S1", "S2")
 _TEXT = "dialogues_text.txt"
-_END = "__eou__"
+_ROWS_COMPARED = 50
 
 
 class LedSource(DialogueSource):
@@ -53,17 +56,12 @@ class LedSource(DialogueSource):
         yield Dialogue(name, lines, annotated=True, metadata=about)
 
     def _join(self, row: Row) -> list[Line]:
-        events = row.fields("LED", "events")["events"]
-        number = row.value["DailyDialog_id"]
-        if not isinstance(events, list) or not isinstance(number, int):
-            raise row.fault("not LED's layout; expected `events` as a list and DailyDialog_id as a number")
-        if not 0 <= number < len(self._texts):
-            raise row.fault(f"DailyDialog has no dialogue {number}; {self._text_path} has {len(self._texts)} lines")
-        utterances = [part.strip() for part in self._texts[number].split(_END) if part.strip()]
-        if len(utterances) != len(events):
+        events, number = self._labels(row)
+        utterances = self._text.utterances(number - self._first)
+        if not fits(utterances, events):
             raise row.fault(
-                f"LED has events for {len(events)} turns, but DailyDialog's dialogue {number} has {len(utterances)}; "
-                f"is {self._text_path} the whole of DailyDialog, in its own order?"
+                f"LED's events, for {len(events)} turns, do not fit DailyDialog's dialogue {number}, which has "
+                f"{len(utterances)}; is {self._text.path} ({len(self._text)} lines) the whole, in its own order?"
             )
         known: Sequence[Any] = ()
         lines = []
@@ -73,22 +71,32 @@ class LedSource(DialogueSource):
             known = now
         return lines
 
+    def _labels(self, row: Row) -> tuple[list[Any], int]:
+        fields = row.fields("LED", "DailyDialog_id", "events")
+        events, number = fields["events"], fields["DailyDialog_id"]
+        if not isinstance(events, list) or not isinstance(number, int):
+            raise row.fault("not LED's layout; expected `events` as a list and DailyDialog_id as a number")
+        return events, number
+
     @cached_property
-    def _text_path(self) -> Path:
+    def _text(self) -> DailyDialog:
         folder = self.root if self.root is not None and self.root.is_dir() else Path(self.root or ".").parent
         found = find_files(folder, below(_TEXT))
         if not found:
             raise InputError(
                 f"{folder}: LED has labels only; put DailyDialog's {_TEXT} beside them ({self.corpus.home})"
             )
-        return found[0]
+        return DailyDialog(found[0])
 
     @cached_property
-    def _texts(self) -> list[str]:
-        try:
-            return self._text_path.read_text(encoding="utf-8-sig").splitlines()
-        except UnicodeDecodeError as error:
-            raise InputError(f"{self._text_path}: not valid UTF-8 ({error.reason})") from None
+    def _first(self) -> int:
+        """The number of DailyDialog's first dialogue, which LED does not state: 0 or 1, whichever fits more rows."""
+        paths = [path for paths in self.files.values() for path in paths]
+        labels = [self._labels(row) for path in paths for row in islice(json_rows(path), _ROWS_COMPARED)]
+        fitting = [
+            sum(fits(self._text.utterances(number - first), events) for events, number in labels) for first in (0, 1)
+        ]
+        return int(fitting[1] > fitting[0])
 
 
 def _note(events: Any, row: Row) -> str:

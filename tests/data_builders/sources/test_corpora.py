@@ -110,17 +110,22 @@ def test_msc_persona_summaries_are_notes(write: Write) -> None:
     assert [turn.speaker for turn in first.session.turns] == ["Speaker 1", "Speaker 2", "Speaker 1"]
 
 
-def event(kind: str) -> Json:
-    return {"event_type": {"Class": kind, "Verb": {"tokens": kind, "tokens_id": "1"}}, "participant": {}, "status": {}}
+def event(kind: str, verb: str | None = None) -> Json:
+    words = {"tokens": verb or kind, "tokens_id": "1" if verb else ""}
+    return {"event_type": {"Class": kind, "Verb": words, "explicit": verb is not None}, "participant": {}, "status": {}}
 
 
-def test_led_takes_its_words_from_daily_dialog(write: Write) -> None:
-    bought, sold = event("buy"), event("sell")
-    row = {"DailyDialog_id": 1, "dialog_id": 4, "events": [[], [bought], [bought, sold]], "coreferences": []}
-    root = write("LifeEventDialog_train.jsonl", row)
-    text = "Hi . __eou__ Bye . __eou__\nNew car ? __eou__ I bought it . __eou__ And sold the old one . __eou__\n"
+CAR = "New car ? __eou__ I bought it . __eou__ And sold the old one . __eou__"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_led_takes_its_words_from_daily_dialog(write: Write, first: int) -> None:
+    bought, sold = event("buy", "bought"), event("sell")
+    labels = {"dialog_id": 4, "events": [[], [bought], [bought, sold]], "coreferences": []}
+    root = write("LifeEventDialog_train.jsonl", labels | {"DailyDialog_id": 1 + first})
+    lines = ["Hi . __eou__ Bye . __eou__ Bye . __eou__", CAR, "A \u2028 b . __eou__ C . __eou__ D . __eou__"]
     (root / "dailydialog").mkdir()
-    (root / "dailydialog" / "dialogues_text.txt").write_text(text, encoding="utf-8")
+    (root / "dailydialog" / "dialogues_text.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (only,) = LedSource(root).sessions()
     assert texts(only) == [
         ("S1", Role.USER, "New car ?"),
@@ -133,19 +138,20 @@ def test_led_takes_its_words_from_daily_dialog(write: Write) -> None:
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
-        ({"DailyDialog_id": 9, "events": []}, "DailyDialog has no dialogue 9; .*has 1 lines"),
-        ({"DailyDialog_id": 0, "events": [[]]}, "LED has events for 1 turns, but DailyDialog's dialogue 0 has 2"),
+        ({"DailyDialog_id": 9, "events": []}, "for 0 turns, do not fit DailyDialog's dialogue 9"),
+        ({"DailyDialog_id": 0, "events": [[]]}, r"for 1 turns, do not fit DailyDialog's dialogue 0, which has 3"),
+        ({"DailyDialog_id": 0, "events": [[], [event("x", "fly")], []]}, "do not fit DailyDialog's dialogue 0"),
         ({"DailyDialog_id": "0", "events": [[]]}, "DailyDialog_id as a number"),
-        ({"DailyDialog_id": 0, "events": [[], ["x"]]}, "event: not LED's layout.*found a string"),
-        ({"DailyDialog_id": 0, "events": [[], None]}, "expected a list of events for each turn, found None"),
-        ({"DailyDialog_id": 0, "events": [None, [event("x")]]}, "expected a list of events for each turn"),
+        ({"DailyDialog_id": 0, "events": [[], ["x"], []]}, r"event: not LED's layout.*found a string"),
+        ({"DailyDialog_id": 0, "events": [[], None, []]}, "expected a list of events for each turn, found None"),
+        ({"DailyDialog_id": 0, "events": [None, [event("x")], []]}, "expected a list of events for each turn"),
     ],
 )
 def test_led_faults(write: Write, row: Json, fault: str) -> None:
     root = write("LifeEventDialog_valid.jsonl", {"dialog_id": 1} | row)
     with pytest.raises(InputError, match=r"put DailyDialog's dialogues_text\.txt beside them|DailyDialog_id as"):
         list(LedSource(root).sessions())
-    (root / "dialogues_text.txt").write_text("Hi . __eou__ Bye . __eou__\n")
+    (root / "dialogues_text.txt").write_text(CAR + "\n")
     with pytest.raises(InputError, match=fault):
         list(LedSource(root).sessions())
 
