@@ -35,6 +35,8 @@ from engrain.runtime.schema import GateExample, Split
 Progress = Callable[[int, int], None]
 _Stratum = tuple[str, bool]
 """Persona and label."""
+_NATURAL_SLACK = 50
+"""Under natural sampling one validation row in so many may stay unfilled; the report has the rows that there are."""
 
 
 @dataclass(frozen=True)
@@ -155,14 +157,15 @@ def _draw_persona(
     rows = [row for labelled in read for row in _rows(labelled)]
     kept = [row for row in rows if row.keep]
     if settings.rows_per_persona is None:
-        plan = [("labelled", rows, sum(row.text not in guards for row in rows))]
-    elif settings.sampling == "natural":
-        plan = [("labelled", rows, settings.rows_per_persona)]
+        draws = [_take_all(rows, guards)]
     else:
-        rest = [row for row in rows if not row.keep]
-        plan = [("positive", kept, positives), ("negative", rest, settings.rows_per_persona - positives)]
-    rng = random.Random(f"{settings.seed}/rows/{persona}")
-    draws = [_draw_exactly(pool, count, kind, persona, guards, rng) for kind, pool, count in plan]
+        if settings.sampling == "natural":
+            plan = [("labelled", rows, settings.rows_per_persona)]
+        else:
+            rest = [row for row in rows if not row.keep]
+            plan = [("positive", kept, positives), ("negative", rest, settings.rows_per_persona - positives)]
+        rng = random.Random(f"{settings.seed}/rows/{persona}")
+        draws = [_draw_exactly(pool, count, kind, persona, guards, rng) for kind, pool, count in plan]
     taken = sorted((row for part in draws for row in part.rows), key=_place)
     return _PersonDraw(
         rows=tuple(taken),
@@ -171,6 +174,11 @@ def _draw_persona(
         discarded=sum(part.discarded for part in draws),
         replaced=sum(part.replaced for part in draws),
     )
+
+
+def _take_all(rows: Sequence[_Row], guards: frozenset[str]) -> Draw[_Row]:
+    taken = [row for row in rows if row.text not in guards]
+    return Draw(taken, discarded=len(rows) - len(taken), replaced=0)
 
 
 def _draw_exactly(
@@ -196,8 +204,10 @@ def _split_examples(drawn: Mapping[str, _PersonDraw], corpus: str, settings: Mem
     for row in rows:
         strata.setdefault(group_of[row.labelled.session.id], []).append((row.labelled.person, row.keep))
     quotas = _validation_quotas(drawn, settings)
-    chosen, unfilled = carve(strata, quotas, random.Random(f"{settings.seed}/split"))
-    if unfilled:
+    # SLICE-Mem's counts are met exactly; a natural stream's to within two in a hundred, since whole sessions go over.
+    slack = 0 if settings.sampling == "stratified" else sum(quotas.values()) // _NATURAL_SLACK
+    chosen, unfilled = carve(strata, quotas, random.Random(f"{settings.seed}/split"), slack=slack)
+    if unfilled.total() > slack:
         (persona, _), short = unfilled.most_common(1)[0]
         raise InputError(
             f"{persona}: {short} validation rows could not be filled with whole conversation groups; "

@@ -52,13 +52,14 @@ def spread(total: int, parts: int) -> list[int]:
 
 
 def carve(
-    groups: Mapping[str, Sequence[Stratum]], quotas: Mapping[Stratum, int], rng: random.Random
+    groups: Mapping[str, Sequence[Stratum]], quotas: Mapping[Stratum, int], rng: random.Random, *, slack: int = 0
 ) -> tuple[set[str], Counter[Stratum]]:
-    """Choose whole groups until every quota is full.
+    """Choose whole groups until every quota is full, but for `slack` rows in all.
 
     `groups` maps a group to the strata of its rows, `quotas` a stratum to the rows wanted of it. Groups are tried in
     random order and taken when all their rows still fit; an order that gets stuck is followed by another one. Returns
-    the chosen groups and what was left unfilled: the counter is empty when every quota is met exactly.
+    the chosen groups and what was left unfilled: the counter is empty when every quota is met exactly. Where nearly
+    every group has several rows, quotas are seldom met to the last row: allow some slack.
     """
     needs = {group: Counter(strata) for group, strata in sorted(groups.items()) if strata}
     best: tuple[set[str], Counter[Stratum]] = (set(), Counter(quotas))
@@ -68,7 +69,7 @@ def carve(
         attempt = _carve_in_order(order, needs, quotas)
         if attempt[1].total() < best[1].total():
             best = attempt
-        if not best[1].total():
+        if best[1].total() <= slack:
             break
     return best[0], +best[1]
 
@@ -78,8 +79,12 @@ def _carve_in_order(
 ) -> tuple[set[str], Counter[Stratum]]:
     left = Counter(dict(quotas))
     chosen: set[str] = set()
+    open_rows = left.total()
     for group in order:
+        if not open_rows:
+            break
         if all(left[stratum] >= count for stratum, count in needs[group].items()):
             left.subtract(needs[group])
+            open_rows -= needs[group].total()
             chosen.add(group)
     return chosen, left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -101,6 +102,24 @@ def test_natural_sampling_keeps_the_splits_own_share(root: Path) -> None:
     assert corpus.report.splits[Split.VALIDATION].rows == 4
 
 
+def test_every_row_is_taken_when_none_are_counted(root: Path) -> None:
+    settings = MemoraGateData(root=root, sampling="natural", **{**SMALL, "rows_per_persona": None})
+    corpus = memora_gate_corpus(settings)
+    texts = [example.target.text for example in corpus.examples]
+    assert len(texts) == 180 - 30 - 1 and "Thanks, bye!" not in texts, "all but what the overlap rule refuses"
+    assert corpus.report.discarded_overlap == 31
+    assert groups_are_whole(corpus.examples)
+    with pytest.raises(ValidationError, match="use sampling: natural"):
+        MemoraGateData(root=root, rows_per_persona=None)
+
+
+def test_a_missing_persona_is_named(root: Path) -> None:
+    assert memora_gate_corpus(MemoraGateData(root=root, personas=2, **SMALL)).report.people.keys() == set(PERSONAS)
+    shutil.rmtree(root / "memora" / "data" / "quarterly" / "writer")
+    with pytest.raises(InputError, match=r"2 personas are wanted, but 1 are there \(cook\); missing: writer"):
+        memora_gate_corpus(MemoraGateData(root=root, personas=2, **SMALL))
+
+
 def test_progress_counts_personas(root: Path) -> None:
     seen: list[tuple[int, int]] = []
     memora_gate_corpus(MemoraGateData(root=root, **SMALL), progress=lambda done, total: seen.append((done, total)))
@@ -136,7 +155,7 @@ def test_real_weekly_stream(real_data: Path) -> None:
 
 def test_real_gate_corpus_has_the_papers_counts(real_data: Path) -> None:
     started = time.perf_counter()
-    corpus = memora_gate_corpus(MemoraGateData(root=real_data, allow_missing=("monthly",)))
+    corpus = memora_gate_corpus(MemoraGateData(root=real_data, personas=10, allow_missing=("monthly",)))
     assert time.perf_counter() - started < 60
     report = corpus.report
     assert (report.read.rows, report.read.positives, report.sessions_read) == (151617, 17147, 19913)

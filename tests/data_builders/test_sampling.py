@@ -44,3 +44,10 @@ def test_carve_fills_quotas_with_whole_groups() -> None:
 def test_carve_says_what_it_could_not_fill() -> None:
     chosen, unfilled = carve({"a": ["yes", "yes"], "b": ["no"]}, {"yes": 1, "no": 1}, random.Random(0))
     assert chosen == {"b"} and unfilled == {"yes": 1}
+
+
+def test_slack_takes_an_order_that_leaves_few_rows_unfilled() -> None:
+    groups = {f"g{number}": ["yes", "no", "no"] for number in range(100)}
+    chosen, unfilled = carve(groups, {"yes": 10, "no": 21}, random.Random(1))
+    assert unfilled == {"no": 1} and len(chosen) == 10
+    assert carve(groups, {"yes": 10, "no": 21}, random.Random(1), slack=1)[1] == {"no": 1}
