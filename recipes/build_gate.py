@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engrain.data_builders.content import digest_file, digest_files
+from engrain.data_builders.content import digest_file, digest_files, digest_tree
 from engrain.data_builders.gate_corpus import GateCorpus
 from engrain.data_builders.gate_corpus_build import GateBuild, build_gate_corpus
 from engrain.data_builders.memora_gate import memora_gate_corpus
 from engrain.data_builders.parquet import data_fingerprint, write_gate_examples
-from engrain.data_builders.quality.report import quality_report
+from engrain.data_builders.quality.report import QUALITY_FILES, quality_report
 from engrain.data_builders.quality.votes import RatedTurn
 from engrain.data_builders.sources.memora import MemoraSource, find_split
 from engrain.data_builders.teachers.audit import SAMPLE_FILE, audited_ids
@@ -53,8 +53,9 @@ class _Cache:
         return cls(document if isinstance(document, dict) else {}, folder / CORPUS_FILE)
 
     def holds(self, key: str) -> bool:
-        """Whether that build had the same inputs, and its corpus is still what it wrote."""
-        if self.document.get("inputs") != key or not self.corpus.is_file():
+        """Whether that build had the same inputs, and its corpus and quality report are still what it wrote."""
+        written = (self.corpus, *(self.corpus.with_name(name) for name in QUALITY_FILES))
+        if self.document.get("inputs") != key or not all(path.is_file() for path in written):
             return False
         return bool(digest_file(self.corpus) == self.document.get("file_hash"))
 
@@ -126,11 +127,22 @@ def _memora_key(recipe: LabelRecipe) -> str:
 def _inputs_key(recipe: LabelRecipe, annotated: Mapping[str, Sequence[Annotation]], memora: str) -> str:
     """Hash of everything that decides the corpus and its reports."""
     settings = (recipe.rows, recipe.quality, *recipe.benchmarks)
+    against = [digest_tree(choice.root) for choice in recipe.benchmarks if choice.root is not None]
+    benchmarks = (_content(choice.root) for choice in recipe.benchmarks)
     expected = recipe.expected_weight.model_dump_json() if recipe.expected_weight else ""
     labels = data_fingerprint(one for found in annotated.values() for one in found)
     return text_hash(
-        "gate-build", BUILD_VERSION, *(one.model_dump_json() for one in settings), expected, labels, memora
+        "gate-build", BUILD_VERSION, *(one.model_dump_json() for one in settings), expected, labels, memora, *benchmarks
     )
+
+
+def _content(root: Path | None) -> str:
+    """Hash of a corpus's files; empty for one that is read from a hub."""
+    if root is None:
+        return ""
+    if root.is_file():
+        return digest_file(root)
+    return digest_files(root, (path for path in root.rglob("*") if path.is_file()))
 
 
 def _write(
@@ -148,14 +160,16 @@ def _write(
     if recipe.memora is not None:
         infos = (*infos, MemoraSource(recipe.memora.root, recipe.memora.split).info)
     benchmarks = {choice.name: open_choice(choice).sessions() for choice in recipe.benchmarks}
-    quality_report(
-        built.examples,
-        recipe.folder,
-        benchmarks=benchmarks,
-        rated=rated or None,
-        sources=infos,
-        settings=recipe.quality,
-    )
+    with console.progress("measuring quality") as advance:
+        quality_report(
+            built.examples,
+            recipe.folder,
+            benchmarks=benchmarks,
+            rated=rated or None,
+            sources=infos,
+            settings=recipe.quality,
+            progress=lambda stage, done, total: advance(done, total),
+        )
     return {
         "recipe": recipe.model_dump(mode="json"),
         "report": built.report.model_dump(mode="json"),

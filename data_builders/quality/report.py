@@ -19,6 +19,7 @@ from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import Contract, GateExample
 
+QUALITY_FILES = JSON_FILE, PAGE_FILE, CARD_FILE = "quality.json", "quality.html", "README.md"
 StageProgress = Callable[[str, int, int], None]
 """Called with the stage's name, what is done and what there is in all (0 when unknown)."""
 
@@ -53,9 +54,9 @@ def quality_report(
     """
     report = measure(examples, benchmarks=benchmarks, rated=rated, embed=embed, settings=settings, progress=progress)
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / "quality.json", report.model_dump_json(indent=1) + "\n")
-    _write(folder / "README.md", dataset_card(folder.name, report, sources))
-    quality_page(folder.name, report).write(folder / "quality.html")
+    _write(folder / JSON_FILE, report.model_dump_json(indent=1) + "\n")
+    _write(folder / CARD_FILE, dataset_card(folder.name, report, sources))
+    quality_page(folder.name, report).write(folder / PAGE_FILE)
     return report
 
 
