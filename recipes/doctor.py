@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from engrain.recipes import console
-from engrain.runtime.errors import StoreError
+from engrain.runtime.errors import EngrainError
 
 EXTRAS = {
     "runtime": ("numpy", "pydantic", "onnxruntime", "tokenizers"),
@@ -41,7 +41,7 @@ class Check:
     detail: str
 
 
-def examine(store: Path | None = None) -> list[Check]:
+def examine(store: str | None = None) -> list[Check]:
     """Run every check; with `store`, also open that memory file and check it."""
     checks = [_python(), _sqlite(), *(_extra(name) for name in EXTRAS), *(_weights(name) for name in WEIGHTS)]
     checks += [_accelerator(), _disk()]
@@ -52,7 +52,7 @@ def examine(store: Path | None = None) -> list[Check]:
 
 def command(store: str | None, as_json: bool) -> int:
     """`engrain doctor`: print every check; exit code 1 when one failed."""
-    checks = examine(None if store is None else Path(store))
+    checks = examine(store)
     if as_json:
         console.show_json([asdict(check) for check in checks])
     else:
@@ -105,11 +105,11 @@ def _disk() -> Check:
     return Check("disk", free > 1, f"{free:.1f} GiB free here")
 
 
-def _store(path: Path) -> Check:
+def _store(path: str) -> Check:
     from engrain.runtime.storage.inspection import inspect_store
 
     try:
         problems = inspect_store(path)
-    except StoreError as error:
+    except EngrainError as error:
         problems = [str(error)]
     return Check(f"store {path}", not problems, "; ".join(problems) or "consistent")

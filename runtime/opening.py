@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from engrain.runtime.storage.files import is_address
+
 if TYPE_CHECKING:
     from engrain.runtime.embedding import Embedder
     from engrain.runtime.extraction.extractor import Extractor
@@ -16,18 +18,29 @@ RULES = {"dependency": "spacy", "dependency/hanlp": "hanlp"}
 """Extractors without a model of their own (SLICE-Mem 3.2): their names, and the parser of each."""
 
 
-def open_store(path: str | Path, embedder: Embedder, settings: MemorySettings) -> TabularStore:
+def open_store(path: str | Path, identity: str, dimension: int, settings: MemorySettings | None = None) -> TabularStore:
     """The store at a path, or in the database of a `postgresql://` address; it is created when missing.
 
     Raises `StoreError` when it cannot be used, and `InputError` when the extra `postgres` is wanted and missing.
     """
-    if str(path).startswith(("postgresql://", "postgres://")):
+    if is_address(path):
         from engrain.runtime.storage.postgres import PostgresStore
 
-        return PostgresStore(str(path), embedder.identity, embedder.dimension, settings.postgres)
+        return PostgresStore(str(path), identity, dimension, settings.postgres if settings else None)
     from engrain.runtime.storage.sqlite import SQLiteStore
 
-    return SQLiteStore(path, embedder.identity, embedder.dimension, settings.sqlite)
+    return SQLiteStore(path, identity, dimension, settings.sqlite if settings else None)
+
+
+def open_stored(path: str | Path) -> TabularStore:
+    """An existing store with the embedder that it names, without that embedder. Raises `StoreError` without one."""
+    if is_address(path):
+        from engrain.runtime.storage import postgres
+
+        return postgres.open_stored(str(path))
+    from engrain.runtime.storage import sqlite
+
+    return sqlite.open_stored(path)
 
 
 def open_embedder(embedder: Embedder | str | Path) -> Embedder:

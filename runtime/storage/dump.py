@@ -81,6 +81,14 @@ def to_lines(store: TabularStore) -> Iterator[str]:
         yield json.dumps({"table": row.table} | {name: _as_json(value) for name, value in row.values.items()})
 
 
+def stated_embedder(line: str, place: str) -> tuple[str, int]:
+    """Identity and dimension of the embedder, from the first of the lines that `to_lines` gave."""
+    head = _parsed((1, line), place)
+    if not isinstance(head.get("embedder"), str) or not isinstance(head.get("dimension"), int):
+        raise InputError(f"{place}, line 1: it does not name an embedder; `engrain memory export` writes such files")
+    return head["embedder"], head["dimension"]
+
+
 def from_lines(lines: Iterable[str], store: TabularStore, place: str) -> dict[str, int]:
     """Put what `to_lines` gave into an empty store of the same embedder.
 

@@ -18,6 +18,11 @@ _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
 
 
+def is_address(path: str | Path) -> bool:
+    """Whether a store is a PostgreSQL database, not a file."""
+    return str(path).startswith(("postgresql://", "postgres://"))
+
+
 def check_file(path: Path) -> None:
     """Refuse what cannot become or be a memory file, before SQLite creates or writes anything."""
     if path.is_dir():

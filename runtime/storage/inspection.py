@@ -6,14 +6,13 @@ from pathlib import Path
 
 from engrain.runtime.errors import StoreError
 from engrain.runtime.storage.database import Connection
-from engrain.runtime.storage.files import check_header, read_only
+from engrain.runtime.storage.files import check_header, is_address, read_only
 from engrain.runtime.storage.migrations import SCHEMA_VERSION
 from engrain.runtime.storage.tables import check_version, stored_embedder
 
 _QUESTIONS = {
     "records without a vector": "SELECT count(*) FROM records WHERE key NOT IN (SELECT record_key FROM vectors)",
-    "vectors of another length": "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * :dimension",
-    "records of another embedder": "SELECT count(*) FROM records WHERE embedder <> :embedder",
+    "records of another embedder": "SELECT count(*) FROM records WHERE embedder <> ?",
     "records without a source turn": (
         "SELECT count(*) FROM records WHERE key NOT IN (SELECT record_key FROM record_sources)"
     ),
@@ -28,10 +27,12 @@ _QUESTIONS = {
 
 
 def inspect_store(path: str | Path) -> list[str]:
-    """Everything that is wrong with a memory file, in words; empty when it is sound. Changes nothing.
+    """Everything that is wrong with a memory file or database, in words; empty when it is sound. Changes nothing.
 
-    Raises `StoreError` when there is no such file or it is not a memory file of this version.
+    Raises `StoreError` when there is no such store or it is not of this version.
     """
+    if is_address(path):
+        return _inspect_database(str(path))
     path = Path(path)
     if not path.exists():
         raise StoreError(f"there is no memory file {path}")
@@ -42,7 +43,21 @@ def inspect_store(path: str | Path) -> list[str]:
             raise StoreError(
                 f"{path} has schema version {version}; open it once with this Engrain to bring it to {SCHEMA_VERSION}"
             )
-        return [*_damage(connection), *_contradictions(connection)]
+        identity = stored_embedder(connection)
+        lengths = _other_lengths(connection, identity[1]) if identity else []
+        return [*_damage(connection), *lengths, *_contradictions(connection, identity)]
+
+
+def _inspect_database(address: str) -> list[str]:
+    """PostgreSQL looks after its own pages, references and lengths of vectors."""
+    from engrain.runtime.storage.postgres import open_stored
+
+    store = open_stored(address)
+    try:
+        with store.database.reading() as connection:
+            return _contradictions(connection, (store.embedder, store.dimension))
+    finally:
+        store.close()
 
 
 def _damage(connection: Connection) -> list[str]:
@@ -51,10 +66,17 @@ def _damage(connection: Connection) -> list[str]:
     return damage + ([f"{len(broken)} rows refer to rows that are not there"] if broken else [])
 
 
-def _contradictions(connection: Connection) -> list[str]:
-    identity = stored_embedder(connection)
+def _other_lengths(connection: Connection, dimension: int) -> list[str]:
+    sql = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
+    [count] = connection.execute(sql, (dimension,)).fetchone()
+    return [f"{count} vectors of another length"] if count else []
+
+
+def _contradictions(connection: Connection, identity: tuple[str, int] | None) -> list[str]:
     if identity is None:
         return ["the file does not say which embedder made its vectors"]
-    names = {"embedder": identity[0], "dimension": identity[1]}
-    counts = {label: connection.execute(sql, names).fetchone()[0] for label, sql in _QUESTIONS.items()}
+    counts = {
+        label: connection.execute(sql, identity[:1] if "?" in sql else ()).fetchone()[0]
+        for label, sql in _QUESTIONS.items()
+    }
     return [f"{count} {label}" for label, count in counts.items() if count]

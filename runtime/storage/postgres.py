@@ -54,6 +54,20 @@ class PostgresStore(TabularStore):
             raise
 
 
+def open_stored(dsn: str, settings: PostgresSettings | None = None) -> PostgresStore:
+    """An existing database with the embedder that it names. Raises `StoreError` when it holds no memory."""
+    settings = settings or PostgresSettings()
+    sessions = Sessions(dsn, settings)
+    try:
+        with sessions.reading() as connection:
+            if not _has_tables(connection, settings.schema_name):
+                raise StoreError(f"the database holds no memory in its schema {settings.schema_name}")
+            meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+    finally:
+        sessions.close()
+    return PostgresStore(dsn, meta["embedder"], int(meta["dimension"]), settings)
+
+
 class Sessions:
     """Connections to one database, one a thread."""
 
@@ -138,8 +152,7 @@ class Sessions:
 
 def _prepare(connection: PostgresConnection, schema: str, embedder: str, dimension: int) -> None:
     connection.dimension = dimension
-    sql = "SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'meta'"
-    if not connection.execute(sql, (schema,)).fetchone()[0]:
+    if not _has_tables(connection, schema):
         migrate(connection, 0)
         values = {"embedder": embedder, "dimension": str(dimension), "version": str(SCHEMA_VERSION)}
         connection.executemany("INSERT INTO meta VALUES (?, ?)", list(values.items()))
@@ -157,6 +170,11 @@ def _prepare(connection: PostgresConnection, schema: str, embedder: str, dimensi
     if version < SCHEMA_VERSION:
         migrate(connection, version)
         connection.execute("UPDATE meta SET value = ? WHERE name = 'version'", (str(SCHEMA_VERSION),))
+
+
+def _has_tables(connection: PostgresConnection, schema: str) -> bool:
+    sql = "SELECT count(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = 'meta'"
+    return bool(connection.execute(sql, (schema,)).fetchone()[0])
 
 
 def _driver() -> type[psycopg] | object:  # type: ignore[valid-type]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from engrain.runtime.errors import StoreError
 from engrain.runtime.storage.connections import Connections, SQLiteSettings
-from engrain.runtime.storage.tables import is_ready, prepare
+from engrain.runtime.storage.files import check_header, read_only
+from engrain.runtime.storage.tables import check_version, is_ready, prepare, stored_embedder
 from engrain.runtime.storage.tabular import TabularStore
 
 
@@ -29,3 +31,17 @@ class SQLiteStore(TabularStore):
         except BaseException:
             connections.close()
             raise
+
+
+def open_stored(path: str | Path) -> SQLiteStore:
+    """An existing file with the embedder that it names. Raises `StoreError` when there is none."""
+    path = Path(path)
+    if not path.exists():
+        raise StoreError(f"there is no memory file {path}")
+    check_header(path)
+    with read_only(path) as connection:
+        check_version(connection, path)
+        identity = stored_embedder(connection)
+    if identity is None:
+        raise StoreError(f"{path} does not say which embedder made its vectors; it is damaged")
+    return SQLiteStore(path, *identity)
