@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from engrain.data_builders.quality.language import UNKNOWN
 from engrain.data_builders.sources.dialogue import SourceInfo
 
 if TYPE_CHECKING:
@@ -13,8 +15,22 @@ if TYPE_CHECKING:
 
 def dataset_card(name: str, report: QualityReport, sources: Sequence[SourceInfo] = ()) -> str:
     """A Markdown card. The texts in the corpus keep the licences of their sources."""
-    parts = [f"# {name}", _summary(report), _composition(report), _trust(report), _provenance(sources)]
+    parts = [
+        _metadata(name, report),
+        f"# {name}",
+        _summary(report),
+        _composition(report),
+        _trust(report),
+        _provenance(sources),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _metadata(name: str, report: QualityReport) -> str:
+    """What a hub reads of a card: JSON is YAML too, so quotes in a name do no harm."""
+    languages = [language for language in report.balance.languages if language != UNKNOWN]
+    fields = {"pretty_name": name, "language": languages, "task_categories": ["text-classification"]}
+    return "\n".join(["---", *(f"{key}: {json.dumps(value)}" for key, value in fields.items()), "---"])
 
 
 def _summary(report: QualityReport) -> str:

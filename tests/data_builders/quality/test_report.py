@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from engrain.data_builders.config import ShippedSplit
 from engrain.data_builders.gate_corpus import shipped_gate_corpus
@@ -49,6 +50,8 @@ def test_a_build_gets_json_page_and_card(tmp_path: Path) -> None:
     assert not re.search(r'(src|href)="(?!#)', page), "the page must not need another file"
     card = (tmp_path / "corpus/README.md").read_text()
     assert "552 user turns" in card and INFO.licence in card and "| shipped | train | 353 |" in card
+    front = yaml.safe_load(card.split("---\n")[1])
+    assert front["pretty_name"] == "corpus" and "en" in front["language"] and "unknown" not in front["language"]
     mara = report.leaks.benchmarks["own"]
     assert mara.leaks == sum(len(one.labels) for one in corpus.sessions_of("mara"))
     assert {name for name, *_ in stages} == {"balance", "duplicates", "leaks", "label noise"}
