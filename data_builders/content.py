@@ -19,6 +19,12 @@ def digest_files(root: Path, files: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
+def digest_tree(root: Path) -> str:
+    """SHA-256 over a file, or over every file of a folder; a missing one is a digest of nothing."""
+    files = [root] if root.is_file() else [path for path in root.rglob("*") if path.is_file()]
+    return digest_files(root if root.is_dir() else root.parent, files)
+
+
 def digest_file(path: Path) -> str:
     """SHA-256 of one file's bytes."""
     digest = hashlib.sha256()
