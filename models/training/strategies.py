@@ -8,6 +8,7 @@ looks at the wrapped model itself before the first step.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +71,10 @@ def lightning_strategy(strategy: Strategy, size: int) -> Any:
         return DDPStrategy()
     if strategy == "fsdp":
         return ModelParallelStrategy(data_parallel_size=size, tensor_parallel_size=1, save_distributed_checkpoint=False)
+    if importlib.util.find_spec("deepspeed") is None:
+        raise InputError(
+            f"training.strategy={strategy} needs DeepSpeed; pip install --no-build-isolation 'engrain[scale]'"
+        )
     return DeepSpeedStrategy(stage=int(strategy[-1]), logging_batch_size_per_gpu=1)
 
 

@@ -16,13 +16,16 @@ from engrain.models.export.gate import export_gate
 from engrain.models.gate.training import GateRun, load_module, score_examples
 from engrain.models.weights import weights_hash
 from engrain.runtime.bundle import ThresholdChoice, load_bundle
-from engrain.runtime.errors import TrainingError
+from engrain.runtime.errors import BundleError, InputError, TrainingError
 from engrain.runtime.gate import Gate
+from engrain.runtime.gate_calibration import Calibration
+from engrain.runtime.gate_cascade import BUCKETS, FIRST_STAGE_FILE, FirstStage, features
 from engrain.runtime.gate_input import MARKERS, TEMPLATE_HASH
 from engrain.runtime.schema import GateExample, LabelSource, Split, Utterance
 
 THRESHOLD = ThresholdChoice(value=0.2, chosen_by="SLICE-Mem C.3")
-FILES = ["README.md", "bundle.json", "config.json", "model.onnx", "model.safetensors", "tokenizer.json"]
+WEIGHTS = ["model.int8.onnx", "model.onnx", "model.safetensors"]
+FILES = ["README.md", "bundle.json", "config.json", *WEIGHTS, "tokenizer.json"]
 
 
 @pytest.fixture
@@ -116,3 +119,69 @@ def tiny_run_samples(run: GateRun) -> list[list[int]]:
     samples: list[list[int]] = load_module(run.best).facts["samples"]
     assert len(samples) == 12
     return samples
+
+
+def pairs(count: int) -> list[tuple[tuple[Utterance, ...], Utterance]]:
+    rng = np.random.default_rng(1)
+    words = ["keep", "drop", "tea", "bus", "cat", "sun"]
+    rows = [example(number, " ".join(rng.choice(words, size=1 + number % 9)), "tea bus") for number in range(count)]
+    return [(row.context, row.target) for row in rows]
+
+
+def test_int8_weights_rank_alike_and_their_difference_is_recorded(bundle: Path) -> None:
+    exact, quantised = Gate.load(bundle, threads=1), Gate.load(bundle, threads=1, precision="int8")
+    first, second = exact.score(pairs(60)), quantised.score(pairs(60))
+    assert not np.array_equal(first, second)
+    assert np.corrcoef(np.argsort(np.argsort(first)), np.argsort(np.argsort(second)))[0, 1] > 0.97
+    assert 0 < exact.manifest.metrics["int8_max_logit_difference"] < 0.5
+
+
+def test_a_bundle_without_int8_weights_says_so(tiny_run: GateRun, tmp_path: Path) -> None:
+    bundle = export_gate(tiny_run.best, tmp_path / "gate", threshold=THRESHOLD, metrics={}, int8=False)
+    with pytest.raises(BundleError, match="no int8 weights"):
+        Gate.load(bundle, precision="int8")
+    with pytest.raises(BundleError, match="no first stage"):
+        Gate.load(bundle, cascade=True)
+
+
+def test_the_runtime_applies_the_calibration_of_the_bundle(tiny_run: GateRun, tmp_path: Path, bundle: Path) -> None:
+    calibration = Calibration(method="temperature", temperature=2.0, bias=-0.7, fitted_on="nothing real")
+    other = export_gate(
+        tiny_run.best, tmp_path / "other", threshold=THRESHOLD, metrics={}, calibration=calibration, int8=False
+    )
+    raw = Gate.load(bundle, threads=1).score(pairs(10))
+    gate = Gate.load(other, threads=1)
+    assert gate.manifest.calibration == calibration
+    np.testing.assert_allclose(gate.score(pairs(10)), calibration.apply(raw), atol=1e-6)
+
+
+def test_a_cascade_rejects_early_and_leaves_the_rest_alone(tiny_run: GateRun, tmp_path: Path) -> None:
+    weights = np.zeros(BUCKETS, dtype=np.float32)
+    weights[features("drop")] = -5.0
+    weights[features("keep")] = 5.0
+    run = tiny_run.best.parent
+    FirstStage(weights, 0.0, -1.0).save(run / FIRST_STAGE_FILE)
+    try:
+        bundle = export_gate(run, tmp_path / "gate", threshold=THRESHOLD, metrics={}, int8=False)
+    finally:
+        (run / FIRST_STAGE_FILE).unlink()
+    whole, cascade = Gate.load(bundle, threads=1), Gate.load(bundle, threads=1, cascade=True)
+    asked = pairs(40)
+    first, second = whole.score(asked), cascade.score(asked)
+    stage = FirstStage.load(bundle / FIRST_STAGE_FILE)
+    passed = np.array([stage.passes(target.text) for _, target in asked])
+    assert 0 < passed.sum() < 40
+    np.testing.assert_allclose(second[passed], first[passed], atol=1e-6)
+    assert (second[~passed] == 0).all()
+    assert (cascade.rejected_early, whole.rejected_early) == (int((~passed).sum()), 0)
+    with pytest.raises(InputError, match="target turn is empty"):
+        cascade.score([((), Utterance(speaker="user", text=" "))])
+
+
+def test_a_broken_first_stage_is_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "short.npy", np.zeros(5, dtype=np.float32))
+    with pytest.raises(BundleError, match="not 16386 float32"):
+        FirstStage.load(tmp_path / "short.npy")
+    (tmp_path / "text.npy").write_text("no array")
+    with pytest.raises(BundleError, match="cannot be read"):
+        FirstStage.load(tmp_path / "text.npy")
