@@ -18,6 +18,7 @@ from engrain.recipes.config import ExtractorRecipe, GateRecipe, MemoraData, Quic
 from engrain.recipes.label_config import LabelRecipe, planned
 from engrain.recipes.loading import load_recipe, recipe_hash
 from engrain.recipes.memory_estimate import estimate
+from engrain.recipes.synthesize_config import SynthesisRecipe, planned_synthesis
 from engrain.recipes.train_extractor import EVALUATION_FILE
 from engrain.recipes.train_gate import RUN_FILE
 from engrain.runtime.schema import Split
@@ -47,6 +48,8 @@ def plan(recipe: Recipe) -> dict[str, Any]:
     """The plan as plain data: one entry of `runs` a training run, and the hash of the resolved recipe."""
     if isinstance(recipe, BenchRecipe):
         return {"recipe_hash": recipe_hash(recipe), "runs": [_plan_bench(recipe)]}
+    if isinstance(recipe, SynthesisRecipe):
+        return {"recipe_hash": recipe_hash(recipe), "runs": [planned_synthesis(recipe)]}
     if isinstance(recipe, LabelRecipe):
         return {"recipe_hash": recipe_hash(recipe), "runs": [planned(recipe)]}
     parts: list[GateRecipe | ExtractorRecipe] = (

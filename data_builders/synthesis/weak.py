@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from engrain.data_builders.sources.dialogue import LabelledSession
 from engrain.runtime.extraction.dependency.extractor import TurnEntry
 from engrain.runtime.extraction.prompts import PROMPT_HASH
-from engrain.runtime.schema import Dimensions, ExtractedRecord, ExtractionExample, Split, Turn, WindowStyle
+from engrain.runtime.schema import Dimensions, ExtractedRecord, ExtractionExample, Role, Split, Turn, WindowStyle
 
 TEACHER = "rules"
 _USER = re.compile(r"\bUser\b")
 _WORD = re.compile(r"[^\W_]+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _NOTED = "User noted: "
 _PREPOSITIONS = "on|in|by|until|since|from|before|after"
 _LEAST_WORDS = 3
@@ -52,6 +54,30 @@ class WeakTurn:
 
     turn: Turn
     statements: tuple[str, ...] = ()
+
+
+def weak_turns(sessions: Iterable[LabelledSession], *, sums_up: bool) -> Iterator[WeakTurn]:
+    """The user messages that their corpus marks: by a note where it has notes, else by a positive label.
+
+    `sums_up` says that a note is first-person sentences that sum the message up, as MSC's persona summaries are.
+    """
+    for labelled in sessions:
+        notes = labelled.metadata.get("notes")
+        for turn in labelled.session.turns:
+            if turn.role is not Role.USER:
+                continue
+            if notes is None:
+                label = labelled.labels.get(turn.id)
+                if label is not None and label.keep:
+                    yield WeakTurn(turn)
+            elif note := str(notes.get(turn.id, "")).strip():
+                yield WeakTurn(turn, _sentences(note) if sums_up else ())
+
+
+def _sentences(note: str) -> tuple[str, ...]:
+    """The sentences of a note, each with a capital and a full stop."""
+    found = [part.strip() for part in _SENTENCE_END.split(note) if part.strip()]
+    return tuple(part[0].upper() + part[1:] + ("" if part[-1] in ".!?" else ".") for part in found)
 
 
 @dataclass
