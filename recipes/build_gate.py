@@ -127,22 +127,13 @@ def _memora_key(recipe: LabelRecipe) -> str:
 def _inputs_key(recipe: LabelRecipe, annotated: Mapping[str, Sequence[Annotation]], memora: str) -> str:
     """Hash of everything that decides the corpus and its reports."""
     settings = (recipe.rows, recipe.quality, *recipe.benchmarks)
-    against = [digest_tree(choice.root) for choice in recipe.benchmarks if choice.root is not None]
-    benchmarks = (_content(choice.root) for choice in recipe.benchmarks)
+    # A corpus that is read from a hub is known by its name alone.
+    benchmarks = (digest_tree(choice.root) for choice in recipe.benchmarks if choice.root is not None)
     expected = recipe.expected_weight.model_dump_json() if recipe.expected_weight else ""
     labels = data_fingerprint(one for found in annotated.values() for one in found)
     return text_hash(
         "gate-build", BUILD_VERSION, *(one.model_dump_json() for one in settings), expected, labels, memora, *benchmarks
     )
-
-
-def _content(root: Path | None) -> str:
-    """Hash of a corpus's files; empty for one that is read from a hub."""
-    if root is None:
-        return ""
-    if root.is_file():
-        return digest_file(root)
-    return digest_files(root, (path for path in root.rglob("*") if path.is_file()))
 
 
 def _write(

@@ -16,7 +16,7 @@ from engrain.runtime.llm.ledger import Ledger
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from teacher_server import TeacherServer
+from label_server import TeacherServer
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from label_samples import candidate
-from teacher_server import TeacherServer, good_answer
+from label_server import TeacherServer, good_answer
 
 from engrain.data_builders.teachers.calibration import Language
 from engrain.data_builders.teachers.labelling import ask_teachers
