@@ -14,6 +14,7 @@ from engrain.runtime.consolidation.rules.classify import other_person
 from engrain.runtime.consolidation.rules.corrections import CUE
 from engrain.runtime.consolidation.rules.equal import shares_date, shares_source
 from engrain.runtime.consolidation.rules.reading import Reading
+from engrain.runtime.consolidation.rules.retractions import Kind
 from engrain.runtime.consolidation.rules.tokens import tokens
 from engrain.runtime.schema import MemoryType
 
@@ -52,7 +53,8 @@ def _event_stays(case: UpdateCase) -> bool:
     """What happened is outdated by a correction only; what was planned, also by a change of plan."""
     if case.action != "SUPERSEDE" or case.older.record.memory_type is not MemoryType.EPISODIC:
         return False
-    return not (CUE.search(case.newer.masked) or case.newer.retractions or any(s.due for s in case.older.sentences))
+    taken_back = any(retraction.kind is not Kind.DONE for retraction in case.newer.retractions)
+    return not (CUE.search(case.newer.masked) or taken_back or any(s.due for s in case.older.sentences))
 
 
 def _other_event(case: UpdateCase) -> bool:
@@ -86,7 +88,7 @@ def _would_invent(case: UpdateCase) -> bool:
         return False
     known = case.older.norms | case.newer.norms
     new = [token for token in tokens(case.content) if token.norm not in known | wording.FRAME_WORDS]
-    return any(token.named for token in new[1:]) or any(t.number for t in new) or len(new) > max(2, len(known) // 4)
+    return any(token.named or token.number for token in new) or len(new) > max(2, len(known) // 4)
 
 
 def _would_turn(case: UpdateCase) -> bool:
