@@ -74,9 +74,9 @@ def _check_names(metadata: Mapping[Any, Any]) -> None:
     level: list[Any] = [metadata]
     for _ in range(_DEEPEST):
         names = [name for value in level if isinstance(value, Mapping) for name in value]
-        wrong = next((name for name in names if not isinstance(name, str)), None)
-        if wrong is not None:
-            raise InputError(f"metadata: the name {wrong!r} is {type(wrong).__name__}, not a text")
+        for name in names:
+            if not isinstance(name, str):
+                raise InputError(f"metadata: the name {name!r} is {type(name).__name__}, not a text")
         level = [
             member
             for value in level

@@ -57,6 +57,7 @@ class AsyncMemory:
     delete = _awaited(Memory.delete)
     delete_all = _awaited(Memory.delete_all)
     consolidate = _awaited(Memory.consolidate)
+    undo = _awaited(Memory.undo)
     counters = _awaited(Memory.counters)
 
     async def close(self) -> None:

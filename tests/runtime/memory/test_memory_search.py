@@ -48,7 +48,7 @@ def test_a_hit_tells_where_it_comes_from_and_why(filled: Memory) -> None:
 
     assert hit.why == "lexical #1 (adopt, dog), dense #1"
     assert set(hit.route_scores) == {"lexical", "dense", "length"} and hit.route_scores["lexical"] > 0
-    weights = {"lexical": 1.0, "dense": 0.7, "length": 0.1}
+    weights = {"lexical": 1.0, "dense": 0.7, "length": 0.2}
     assert hit.score == pytest.approx(sum(weights[part] * score for part, score in hit.route_scores.items()))
     assert hit.record.source_time == NOON and len(hit.record.source_turn_ids) == 1
 

@@ -7,12 +7,14 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from engrain.runtime.errors import StoreError
 from engrain.runtime.storage.connections import SQLiteSettings
+from engrain.runtime.storage.files import APPLICATION_ID
 from engrain.runtime.storage.inspection import inspect_store
-from engrain.runtime.storage.migrations import SCHEMA_VERSION
+from engrain.runtime.storage.migrations import MIGRATIONS, SCHEMA_VERSION
 from engrain.runtime.storage.protocol import Batch
 from engrain.runtime.storage.sqlite import SQLiteStore
 
@@ -141,3 +143,90 @@ def test_inspection_finds_what_contradicts(filled: Path) -> None:
     assert inspect_store(filled) == ["3 records without a vector", "1 records of another embedder"]
     with pytest.raises(StoreError, match="no memory file"):
         inspect_store(filled.with_name("none.db"))
+
+
+def side_files(path: Path) -> list[str]:
+    return sorted(file.name for file in path.parent.iterdir())
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_another_programs_file_is_neither_written_nor_accompanied(tmp_path: Path, mode: str) -> None:
+    foreign = tmp_path / "other.db"
+    connection = sqlite3.connect(foreign)
+    connection.execute(f"PRAGMA journal_mode = {mode}")
+    connection.execute("CREATE TABLE cats (name TEXT)")
+    connection.commit()
+    connection.close()
+    before, files = foreign.read_bytes(), side_files(foreign)
+
+    for _ in range(2):
+        with pytest.raises(StoreError, match="another program"):
+            SQLiteStore(foreign, "tiny@1", 4)
+        with pytest.raises(StoreError, match="another program"):
+            inspect_store(foreign)
+
+    assert foreign.read_bytes() == before and side_files(foreign) == files
+
+
+def test_a_file_of_the_first_version_is_brought_up_to_date(path: Path, make_batch: MakeBatch) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in MIGRATIONS[0].statements.split(";"):
+        connection.execute(statement)
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", [("embedder", "tiny@1"), ("dimension", "4")])
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("PRAGMA user_version = 1")
+    connection.execute("INSERT INTO scopes VALUES ('ana', 7, 0)")
+    connection.execute(
+        "INSERT INTO turns VALUES (1, 7, 'ana', NULL, NULL, 't1', 's1', 'user', 'Ana', 'old', "
+        "'2026-05-08T13:56:00+00:00', 1778248560.0, 'as_given', NULL, '{}')"
+    )
+    connection.execute(
+        "INSERT INTO records VALUES (1, 7, 'r1', 'ana', NULL, NULL, 'old', NULL, '', '', '', '', '[]', NULL, NULL, "
+        "'2026-05-08T13:56:00+00:00', 'Ana', '2026-05-08T13:56:00+00:00', 'active', '[]', '[]', 'as_given', 'tiny@1', "
+        "'{}')"
+    )
+    connection.execute("INSERT INTO vectors VALUES (1, ?)", (b"\x00" * 16,))
+    connection.execute("INSERT INTO record_sources VALUES (1, 0, 1)")
+    connection.close()
+    with pytest.raises(StoreError, match=f"schema version 1; open it once .* bring it to {SCHEMA_VERSION}"):
+        inspect_store(path)
+
+    store = SQLiteStore(path, "tiny@1", 4)
+    store.write(make_batch("new"))
+
+    assert [record.content for record in store.records("ana")] == ["old", "new"]
+    delta = store.changes_since("ana", 7)
+    assert delta is not None and not delta.restart and [record.content for record in delta.records] == ["new"]
+    store.close()
+    assert inspect_store(path) == []
+
+
+def test_inspection_writes_nothing_and_reads_what_cannot_be_written(filled: Path) -> None:
+    filled.chmod(0o444)
+    before, files = filled.read_bytes(), side_files(filled)
+
+    assert inspect_store(filled) == []
+
+    assert filled.read_bytes() == before and side_files(filled) == files
+
+
+@pytest.mark.parametrize("length", [1, 15, 99, 4_000])
+def test_a_file_cut_anywhere_is_refused_and_left_as_it_is(filled: Path, length: int) -> None:
+    rest = filled.read_bytes()[:length]
+    filled.write_bytes(rest)
+
+    for look in (lambda: SQLiteStore(filled, "tiny@1", 4), lambda: inspect_store(filled)):
+        with pytest.raises(StoreError, match=r"truncated|not a memory file"):
+            look()
+
+    assert filled.read_bytes() == rest
+
+
+def test_vectors_that_do_not_fit_are_refused_by_the_store_itself(path: Path, make_batch: MakeBatch) -> None:
+    store = SQLiteStore(path, "tiny@1", 4)
+    batch = make_batch("a")
+    for vectors in (np.full((1, 4), np.nan, np.float32), np.ones((1, 5), np.float32), np.ones((2, 4), np.float32)):
+        with pytest.raises(StoreError, match="vector"):
+            store.write(Batch(batch.scope, batch.turns, batch.records, vectors))
+    assert store.turns("ana") == []
+    store.close()
