@@ -11,7 +11,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "data_builders" / "teachers"))
 
-from teacher_server import TeacherServer  # noqa: F401  (for tests to import from here)
+from label_server import TeacherServer  # noqa: F401  (for tests to import from here)
 
 SAYINGS = (
     "I prefer {n} cups of tea",
