@@ -8,8 +8,7 @@ for word in the weekly or monthly split are discarded and replaced from the rema
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
 
@@ -26,8 +25,8 @@ from engrain.data_builders.gate_corpus import (
     shared_targets,
 )
 from engrain.data_builders.groups import conversation_groups
-from engrain.data_builders.sampling import Draw, carve, draw, spread
-from engrain.data_builders.sources.dialogue import LabelledSession
+from engrain.data_builders.memora_rows import PersonDraw, Row, draw_persona, rows_of
+from engrain.data_builders.sampling import carve, spread
 from engrain.data_builders.sources.memora import MemoraSource, find_split
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import GateExample, Split
@@ -37,34 +36,6 @@ _Stratum = tuple[str, bool]
 """Persona and label."""
 _NATURAL_SLACK = 50
 """Under natural sampling one validation row in so many may stay unfilled; the report has the rows that there are."""
-
-
-@dataclass(frozen=True)
-class _Row:
-    """A labelled turn that may become a row."""
-
-    labelled: LabelledSession
-    position: int
-    keep: bool
-
-    @property
-    def id(self) -> str:
-        return self.labelled.session.turns[self.position].id
-
-    @property
-    def text(self) -> str:
-        return self.labelled.session.turns[self.position].text
-
-
-@dataclass(frozen=True)
-class _PersonDraw:
-    """One persona's rows, and the counts of what was read and refused."""
-
-    rows: tuple[_Row, ...]
-    sessions: int
-    read: Counts
-    discarded: int
-    replaced: int
 
 
 def memora_gate_corpus(settings: MemoraGateData, *, progress: Progress | None = None) -> GateCorpus:
@@ -77,9 +48,9 @@ def memora_gate_corpus(settings: MemoraGateData, *, progress: Progress | None = 
     source = _source(settings, settings.split)
     _require_personas(source, settings)
     targets = _positive_targets(settings, len(source.personas))
-    drawn: dict[str, _PersonDraw] = {}
+    drawn: dict[str, PersonDraw] = {}
     for number, (persona, sessions) in enumerate(groupby(source.sessions(), key=lambda labelled: labelled.person)):
-        drawn[persona] = _draw_persona(persona, sessions, targets[number], guards, settings)
+        drawn[persona] = draw_persona(persona, sessions, targets[number], guards, settings)
         if progress is not None:
             progress(number + 1, len(source.personas))
     examples = _split_examples(drawn, source.info.name, settings)
@@ -131,73 +102,15 @@ def _guard_texts(settings: MemoraGateData) -> tuple[frozenset[str], tuple[str, .
                 f"{error}; the overlap rule needs this split: add it, or set allow_missing: [{split}]"
             ) from None
         for labelled in source.sessions():
-            texts.update(row.text for row in _rows(labelled) if len(row.text) <= settings.overlap_length)
+            texts.update(row.text for row in rows_of(labelled) if len(row.text) <= settings.overlap_length)
     return frozenset(texts), tuple(missing)
-
-
-def _rows(labelled: LabelledSession) -> Iterator[_Row]:
-    for position, turn in enumerate(labelled.session.turns):
-        if (label := labelled.labels.get(turn.id)) is not None:
-            yield _Row(labelled, position, label.keep)
 
 
 def _positive_targets(settings: MemoraGateData, personas: int) -> list[int]:
     return spread(round(settings.positive_share * (settings.rows_per_persona or 0) * personas), personas)
 
 
-def _draw_persona(
-    persona: str,
-    sessions: Iterable[LabelledSession],
-    positives: int,
-    guards: frozenset[str],
-    settings: MemoraGateData,
-) -> _PersonDraw:
-    """Draw one persona's rows: by label when stratified, from all its turns otherwise."""
-    read = list(sessions)
-    rows = [row for labelled in read for row in _rows(labelled)]
-    kept = [row for row in rows if row.keep]
-    if settings.rows_per_persona is None:
-        draws = [_take_all(rows, guards)]
-    else:
-        if settings.sampling == "natural":
-            plan = [("labelled", rows, settings.rows_per_persona)]
-        else:
-            rest = [row for row in rows if not row.keep]
-            plan = [("positive", kept, positives), ("negative", rest, settings.rows_per_persona - positives)]
-        rng = random.Random(f"{settings.seed}/rows/{persona}")
-        draws = [_draw_exactly(pool, count, kind, persona, guards, rng) for kind, pool, count in plan]
-    taken = sorted((row for part in draws for row in part.rows), key=_place)
-    return _PersonDraw(
-        rows=tuple(taken),
-        sessions=len(read),
-        read=Counts(rows=len(rows), positives=len(kept)),
-        discarded=sum(part.discarded for part in draws),
-        replaced=sum(part.replaced for part in draws),
-    )
-
-
-def _take_all(rows: Sequence[_Row], guards: frozenset[str]) -> Draw[_Row]:
-    taken = [row for row in rows if row.text not in guards]
-    return Draw(taken, discarded=len(rows) - len(taken), replaced=0)
-
-
-def _draw_exactly(
-    pool: Sequence[_Row], count: int, kind: str, persona: str, guards: frozenset[str], rng: random.Random
-) -> Draw[_Row]:
-    result = draw(pool, count, lambda row: row.text in guards, rng)
-    if len(result.rows) < count:
-        raise InputError(
-            f"{persona}: {count} {kind} rows were asked for, but only {len(result.rows)} of {len(pool)} are left after "
-            f"{result.discarded} were discarded by the overlap rule; lower rows_per_persona or change positive_share"
-        )
-    return result
-
-
-def _place(row: _Row) -> tuple[str, int]:
-    return row.labelled.session.id, row.position
-
-
-def _split_examples(drawn: Mapping[str, _PersonDraw], corpus: str, settings: MemoraGateData) -> list[GateExample]:
+def _split_examples(drawn: Mapping[str, PersonDraw], corpus: str, settings: MemoraGateData) -> list[GateExample]:
     rows = [row for person in drawn.values() for row in person.rows]
     group_of = conversation_groups(list({row.labelled.session.id: row.labelled for row in rows}.values()))
     strata: dict[str, list[_Stratum]] = {}
@@ -226,7 +139,7 @@ def _split_examples(drawn: Mapping[str, _PersonDraw], corpus: str, settings: Mem
     ]
 
 
-def _validation_quotas(drawn: Mapping[str, _PersonDraw], settings: MemoraGateData) -> dict[_Stratum, int]:
+def _validation_quotas(drawn: Mapping[str, PersonDraw], settings: MemoraGateData) -> dict[_Stratum, int]:
     """Validation rows by persona and label, in the proportion of the rows that were drawn."""
     shares = [settings.validation_per_persona / len(person.rows) for person in drawn.values()]
     positives = [sum(row.keep for row in person.rows) for person in drawn.values()]
@@ -244,7 +157,7 @@ def _validation_quotas(drawn: Mapping[str, _PersonDraw], settings: MemoraGateDat
 def _report(
     corpus: str,
     examples: Sequence[GateExample],
-    drawn: Mapping[str, _PersonDraw],
+    drawn: Mapping[str, PersonDraw],
     guard_utterances: int,
     missing: tuple[str, ...],
 ) -> GateCorpusReport:
@@ -274,7 +187,7 @@ def _report(
     )
 
 
-def _counts(rows: Sequence[_Row]) -> Counts:
+def _counts(rows: Sequence[Row]) -> Counts:
     return Counts(rows=len(rows), positives=sum(row.keep for row in rows))
 
 
