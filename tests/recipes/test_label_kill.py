@@ -40,6 +40,11 @@ def start(recipe: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+def said(process: subprocess.Popen[bytes]) -> str:
+    """What a process that has ended wrote to its standard error."""
+    return process.stderr.read().decode() if process.stderr else ""
+
+
 def stored(ledger: Path) -> set[tuple[str, str]]:
     """Teacher and rationale of every answer in the ledger; the server's rationale holds the target, which is unique."""
     if not ledger.is_file():
@@ -79,11 +84,12 @@ def kill_loop(server: TeacherServer, folder: Path, candidates: int, kills: int, 
             time.sleep(0.002)
         time.sleep(chance.uniform(0.0, 0.06))
         process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, "the run ended unkilled"
+        code = process.wait()
+        assert code == -signal.SIGKILL, f"the run ended unkilled: {said(process)}"
         assert not before & set(sent(server, seen)), "a request that was in the ledger was sent again"
     before, seen = stored(ledger), len(server.service.bodies)
     process = start(recipe)
-    assert process.wait() == 0, process.stderr.read() if process.stderr else ""
+    assert process.wait() == 0, said(process)
     assert not before & set(sent(server, seen))
     total = len(server.service.bodies)
     assert total <= requests + kills * CONCURRENCY * len(TEACHERS)
