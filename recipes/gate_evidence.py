@@ -101,14 +101,16 @@ def _stream(positives: Sequence[Pair], rest: Sequence[Pair]) -> Stream:
     return Stream((*positives, *rest), flags)
 
 
-def main(benchmark: str, file: Path, bundles: list[Path], threads: int = 1, json: bool = False) -> None:
+def main(
+    benchmark: str, file: Path, bundles: list[Path], threads: int = 1, int8: bool = False, json: bool = False
+) -> None:
     """Score the gates in BUNDLES, and the baseline, on one benchmark's FILE."""
     if benchmark not in STREAMS:
         raise InputError(f"{benchmark} is unknown; choose from {', '.join(STREAMS)}")
     stream = STREAMS[benchmark](file)
     rows = {"first-person words": evidence_measures(stream, first_person_scores(stream))}
     for folder in bundles:
-        gate = Gate.load(folder, threads=threads)
+        gate = Gate.load(folder, threads=threads, precision="int8" if int8 else "fp32")
         rows[str(folder)] = evidence_measures(stream, gate.score(stream.pairs))
     if json:
         console.show_json({"turns": len(stream.pairs), "evidence": int(stream.evidence.sum()), "gates": rows})
