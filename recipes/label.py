@@ -92,7 +92,8 @@ def gather(recipe: LabelRecipe, limit: int | None = None) -> Asked:
     drawn: dict[str, Drawn] = {}
     leaks: dict[str, SessionLeaks] = {}
     sources = []
-    benchmarks = index_benchmarks({choice.name: open_choice(choice).sessions() for choice in recipe.benchmarks})
+    against = recipe.benchmarks if recipe.corpora else ()
+    benchmarks = index_benchmarks({choice.name: open_choice(choice).sessions() for choice in against})
     for choice in recipe.corpora:
         source = open_choice(choice)
         corpus = source.info.name
