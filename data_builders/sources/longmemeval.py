@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo, role_of
+from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo
 from engrain.data_builders.sources.json_files import json_rows
 from engrain.data_builders.sources.rows import Row
 from engrain.runtime.errors import InputError
@@ -24,9 +24,30 @@ from engrain.runtime.timestamps import parse_timestamp, parse_zone, session_mome
 
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 ABSTENTION = "_abs"
-_LAYOUT = "LongMemEval"
-_KEYS = ("question_id", "question_type", "question", "question_date", "answer", "answer_session_ids")
-_HAYSTACK = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
+
+
+class _Given(BaseModel):
+    """A part of the published layout; what else the file holds is ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Turn(_Given):
+    role: Literal["user", "assistant"]
+    content: str
+    has_answer: bool | None = None
+
+
+class _Item(_Given):
+    question_id: str = Field(min_length=1)
+    question_type: str
+    question: str = Field(min_length=1)
+    question_date: str
+    answer: str | int | float
+    answer_session_ids: tuple[str, ...]
+    haystack_session_ids: tuple[str, ...]
+    haystack_dates: tuple[str, ...]
+    haystack_sessions: tuple[tuple[_Turn, ...], ...]
 
 
 class LongMemEvalQuestion(Contract):
@@ -76,57 +97,50 @@ class LongMemEvalSource:
     def items(self) -> Iterator[tuple[LongMemEvalQuestion, tuple[LabelledSession, ...]]]:
         """Every chosen item: its question and its sessions in order of time."""
         for row in json_rows(self.path):
-            given = row.fields(_LAYOUT, *_KEYS, *_HAYSTACK)
-            if self._items is None or given["question_id"] in self._items:
+            given = _read(row)
+            if self._items is None or given.question_id in self._items:
                 yield self._item(given, row)
 
-    def _item(self, given: dict[str, Any], row: Row) -> tuple[LongMemEvalQuestion, tuple[LabelledSession, ...]]:
-        item = str(given["question_id"])
-        parts = [given[key] for key in _HAYSTACK]
-        if len({len(part) for part in parts}) != 1:
-            sizes = ", ".join(f"{len(part)} {key}" for key, part in zip(_HAYSTACK, parts, strict=True))
-            raise row.fault(f"item {item}: the haystack's lists differ in length ({sizes}); fetch the file again")
-        sessions, marked, names = [], [], []
+    def _item(self, given: _Item, row: Row) -> tuple[LongMemEvalQuestion, tuple[LabelledSession, ...]]:
+        item = given.question_id
+        sessions, marked = [], []
+        names: set[str] = set()
+        haystack = zip(given.haystack_session_ids, given.haystack_dates, given.haystack_sessions, strict=True)
         # A session may stand in a haystack twice, under two dates: each is a session of its own.
-        for number, (name, date, turns) in enumerate(zip(*parts, strict=True)):
+        for number, (name, date, turns) in enumerate(haystack):
             session_id = f"{item}/{name}" if name not in names else f"{item}/{name}#{number}"
-            names.append(name)
-            session, evidence = self._session(session_id, self._moment(date, row, item), turns, row)
+            names.add(name)
+            session, evidence = self._session(session_id, self._moment(date, row, item), turns)
             if session is not None:
                 sessions.append(LabelledSession(session, item))
             marked += evidence
         question = LongMemEvalQuestion(
             id=item,
-            question=given["question"],
-            question_type=given["question_type"],
-            asked_at=self._moment(given["question_date"], row, item),
-            answer=str(given["answer"]),
-            evidence=tuple(f"{item}/{name}" for name in given["answer_session_ids"]),
+            question=given.question,
+            question_type=given.question_type,
+            asked_at=self._moment(given.question_date, row, item),
+            answer=str(given.answer),
+            evidence=tuple(f"{item}/{name}" for name in given.answer_session_ids),
             evidence_turns=tuple(marked),
             abstention=item.endswith(ABSTENTION),
         )
         return question, tuple(sorted(sessions, key=lambda one: one.session.started_at))
 
     def _session(
-        self, session_id: str, started_at: datetime, given: list[Any], row: Row
+        self, session_id: str, started_at: datetime, given: Sequence[_Turn]
     ) -> tuple[Session | None, list[str]]:
         """The session, or None when no turn of it has text; and its turns marked `has_answer`."""
         turns, marked = [], []
-        for number, (one, moment) in enumerate(
-            zip(given, session_moments(started_at, len(given)), strict=True), start=1
-        ):
-            turn = row.check(one, _LAYOUT, "role", "content", at=f"session {session_id}, turn {number}")
-            text = str(turn["content"]).strip()
+        moments = session_moments(started_at, len(given))
+        for number, (one, moment) in enumerate(zip(given, moments, strict=True), start=1):
+            text = one.content.strip()
             if not text:
                 self.empty_turns += 1
                 continue
-            role = role_of(turn["role"], ROLES, f"{row.place}: session {session_id}, turn {number}")
             turn_id = f"{session_id}/t{number:03d}"
-            marked += [turn_id] if turn.get("has_answer") else []
-            speaker = str(turn["role"])
-            turns.append(
-                Turn(id=turn_id, session_id=session_id, role=role, speaker=speaker, text=text, timestamp=moment)
-            )
+            marked += [turn_id] if one.has_answer else []
+            own = {"id": turn_id, "session_id": session_id, "role": ROLES[one.role], "speaker": one.role}
+            turns.append(Turn(**own, text=text, timestamp=moment))
         if not turns:
             return None, []
         return Session(id=session_id, started_at=started_at, turns=tuple(turns)), marked
@@ -136,3 +150,18 @@ class LongMemEvalSource:
             return parse_timestamp(text, self._zone)
         except InputError as error:
             raise row.fault(f"item {item}: {error}") from None
+
+
+def _read(row: Row) -> _Item:
+    """The item in its layout, its three lists of one length."""
+    value = row.fields("LongMemEval")
+    try:
+        item = _Item.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise row.fault(f"not LongMemEval's layout; {place}: {first['msg']}") from None
+    sizes = {len(item.haystack_session_ids), len(item.haystack_dates), len(item.haystack_sessions)}
+    if len(sizes) > 1:
+        raise row.fault(f"item {item.question_id}: the haystack's three lists differ in length; fetch the file again")
+    return item
