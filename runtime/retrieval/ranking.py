@@ -3,7 +3,7 @@
 Weighted fusion, the default, sums scores on fixed scales, so that a score means the same for every question:
 
     score = w_lexical * BM25 / bound + w_dense * cosine + w_dimension * dimension
-            + w_speaker * [the question names the speaker] + w_length * ln(1 + terms)
+            + w_speaker * [the question names the speaker] + w_length * min(1, terms / full length)
 
 `bound` is what BM25 cannot exceed for the question's terms, so that the first part is the share of the question's
 information that a record and its neighbours hold. The cosine is that of the record's window (`window_scores`).
@@ -120,7 +120,7 @@ def _scores(index: ScopeIndex, question: Question, slots: IntArray, settings: Se
         if named and settings.speaker_weight:
             scores[NAMED] = index.spoken_by(named, slots).astype(float).tolist()
         if settings.length_weight:
-            scores[LENGTH] = np.log1p(index.words(slots)).tolist()
+            scores[LENGTH] = np.minimum(1.0, index.words(slots) / settings.full_length).tolist()
     return scores
 
 

@@ -32,8 +32,9 @@ class SearchSettings(Contract):
         default=0.15, ge=0.0, description="Added when the question names the record's speaker; weighted fusion only."
     )
     length_weight: float = Field(
-        default=0.1, ge=0.0, description="Times ln(1 + terms): short remarks seldom answer; weighted fusion only."
+        default=0.2, ge=0.0, description="Of a record's length in weighted fusion: short remarks seldom answer; 0: off."
     )
+    full_length: int = Field(default=16, ge=1, description="Terms from which a record counts as long.")
     neighbour_weight: float = Field(
         default=0.5,
         ge=0.0,
