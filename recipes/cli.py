@@ -168,6 +168,14 @@ def train_extractor(
     verb.command(recipe, overrides or (), resume, json)
 
 
+@train.command("refine")
+def train_refine(recipe: RecipeName, overrides: Overrides = None, json: JsonFlag = False) -> None:
+    """Second stage of a finished extractor run: GRPO with verifiable rewards, or DPO; beyond DimMem."""
+    from engrain.recipes import refine_extractor as verb
+
+    verb.command(recipe, overrides or (), json)
+
+
 @evaluate.command("gate")
 def eval_gate(
     bundle: Annotated[str, typer.Argument(help="A gate bundle.")],

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from engrain.data_builders.config import MemoraGateData, ShippedSplit
-from engrain.models.extractor.config import ExtractorConfig
+from engrain.models.extractor.config import ExtractorConfig, RefineSettings
 from engrain.models.gate.config import GateConfig
 from engrain.models.gate.threshold_rule import ThresholdRule
 from engrain.recipes.benchmarks.config import BenchRecipe
@@ -101,6 +101,7 @@ class ExtractorRecipe(ExtractorConfig):
     threads: int | None = Field(default=None, ge=1, description="CPU threads; empty takes all cores.")
     data: ExtractionData
     evaluation_windows: int | None = Field(default=None, ge=1, description="Held-out windows to run; empty is all.")
+    refine: RefineSettings = Field(default=RefineSettings(), description="Second stage, for `engrain train refine`.")
     licence: str = Field(default="", description="Licence of the exported weights; base model and data decide it.")
 
     @property

@@ -108,6 +108,43 @@ class ExtractorDecodingConfig(Contract):
     )
 
 
+class RefineSettings(Contract):
+    """The second stage on trl; beyond the paper."""
+
+    method: Literal["grpo", "dpo"] = Field(default="grpo", description="Raise rewards, or prefer the better answer.")
+    steps: int = Field(default=200, ge=1, description="Optimiser steps.")
+    learning_rate: float = Field(default=1e-5, gt=0.0, le=1.0, description="Peak learning rate.")
+    beta: float = Field(default=0.04, ge=0.0, description="Weight of staying near the first stage (KL; DPO's beta).")
+    generations: int = Field(default=8, ge=2, description="Answers of one window that are compared.")
+    temperature: float = Field(default=1.0, gt=0.0, le=5.0, description="Of the answers that are sampled.")
+    max_new_tokens: int = Field(default=1024, ge=1, description="Most tokens of a sampled answer.")
+    batch_size: int = Field(default=1, ge=1, description="Pairs of one forward pass; DPO only.")
+    accumulate: int = Field(default=1, ge=1, description="Forward passes of one optimiser step.")
+    margin: float = Field(default=0.1, ge=0.0, le=1.0, description="Least difference in reward of a pair; DPO only.")
+    weights: dict[str, float] = Field(
+        default={
+            "valid_json": 1.0,
+            "schema": 1.0,
+            "grounded": 1.0,
+            "evidence": 0.5,
+            "no_duplicates": 0.5,
+            "coverage": 3.0,
+            "brevity": 0.5,
+        },
+        description="Weight of each reward.",
+    )
+
+    @model_validator(mode="after")
+    def _weights_are_known(self) -> Self:
+        known = {"valid_json", "schema", "grounded", "evidence", "no_duplicates", "coverage", "brevity"}
+        unknown = sorted(set(self.weights) - known)
+        if unknown or not any(weight > 0 for weight in self.weights.values()):
+            raise ValueError(
+                f"weights: {', '.join(unknown) or 'all are 0'}; the rewards are {', '.join(sorted(known))}"
+            )
+        return self
+
+
 class ExtractorConfig(Contract):
     """A whole extractor run but for its data and seed."""
 
