@@ -1,0 +1,59 @@
+"""mem0 in its offline mode, timed by itself: run by `store_speed_mem0` with the Python that has mem0 installed.
+
+    python peer_mem0.py MATERIAL_JSON
+
+Reads conversations with their vectors, adds every turn with `infer=False` and asks every question; vectors are looked
+up, no model runs. Prints seconds and, by question, the turns found, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TOP_K = 20
+
+
+def main(path: Path) -> None:
+    """Time adds and searches; one line of JSON on the standard output."""
+    os.environ["MEM0_TELEMETRY"] = "False"
+    os.environ["OPENAI_API_KEY"] = "unused"  # a client is made, never asked
+    from mem0 import Memory
+
+    material = json.loads(path.read_text(encoding="utf-8"))
+    vectors = material["vectors"]
+    with tempfile.TemporaryDirectory() as folder:
+        store = {"collection_name": "peer", "embedding_model_dims": material["dimension"], "path": f"{folder}/vectors"}
+        memory = Memory.from_config(
+            {
+                "vector_store": {"provider": "qdrant", "config": store | {"on_disk": True}},
+                "history_db_path": f"{folder}/history.db",
+            }
+        )
+        memory.embedding_model.embed = lambda text, memory_action=None: vectors[text]
+        adds, searches, found = [], [], []
+        for turn in material["turns"]:
+            began = time.perf_counter()
+            memory.add(
+                [{"role": "user", "content": turn["text"]}],
+                user_id=turn["user_id"],
+                infer=False,
+                metadata={"turn": turn["id"]},
+            )
+            adds.append(time.perf_counter() - began)
+        for question in material["questions"]:
+            began = time.perf_counter()
+            answer = memory.search(
+                question["text"], filters={"user_id": question["user_id"]}, top_k=TOP_K, threshold=0.0
+            )
+            searches.append(time.perf_counter() - began)
+            found.append([hit["metadata"]["turn"] for hit in answer["results"]])
+    sys.stdout.write(json.dumps({"adds": adds, "searches": searches, "found": found}) + "\n")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,125 @@
+"""Line (d) of the store's speed: beside mem0 in its offline mode, on LoCoMo's texts, one message an add.
+
+    python -m engrain.recipes.benchmarks.store_speed_mem0 LOCOMO_JSON EMBEDDER_BUNDLE --python MEM0_VENV/bin/python
+
+mem0 is an optional install in an environment of its own. Both get the same turns, and the same vectors for turns and
+questions; no model runs. Both are asked for the first 20; recall is the mean share of a question's evidence turns
+(categories 1-4) among the first 10 and 20.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from engrain.data_builders.sources.locomo import LocomoQuestion, LocomoSource
+from engrain.recipes import console
+from engrain.recipes.benchmarks import peer_mem0
+from engrain.runtime.embedding import OnnxEmbedder
+from engrain.runtime.errors import InputError
+from engrain.runtime.memory import Memory
+from engrain.runtime.schema import Turn
+
+ANSWERABLE = (1, 2, 3, 4)
+DEPTHS = (10, 20)
+
+
+class Prepared:
+    """Turns by conversation and questions, with all vectors; also the embedder that looks them up."""
+
+    def __init__(self, source: LocomoSource, embedder: OnnxEmbedder) -> None:
+        self.turns = [(labelled.person, turn) for labelled in source.sessions() for turn in labelled.session.turns]
+        self.questions = [
+            question for question in source.questions() if question.category in ANSWERABLE and question.evidence
+        ]
+        texts = {_text(turn) for _, turn in self.turns} | {question.question for question in self.questions}
+        ordered = sorted(texts)
+        self.vectors = dict(zip(ordered, embedder.embed(ordered), strict=True))
+        self.identity, self.dimension = embedder.identity, embedder.dimension
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors of known texts, N x D."""
+        return np.stack([self.vectors[text] for text in texts])
+
+    def as_json(self) -> dict[str, Any]:
+        """What `peer_mem0` reads."""
+        return {
+            "dimension": self.dimension,
+            "turns": [{"user_id": user, "id": turn.id, "text": _text(turn)} for user, turn in self.turns],
+            "questions": [{"user_id": one.conversation, "text": one.question} for one in self.questions],
+            "vectors": {text: vector.tolist() for text, vector in self.vectors.items()},
+        }
+
+
+def ours(prepared: Prepared, folder: Path) -> dict[str, Any]:
+    """The same of Engrain: seconds of adds and searches, and the turns found."""
+    adds, searches, found = [], [], []
+    with Memory.open(folder / "memory.db", embedder=prepared) as memory:
+        for user, turn in prepared.turns:
+            began = time.perf_counter()
+            memory.add(turn, user_id=user, infer=False)
+            adds.append(time.perf_counter() - began)
+        for question in prepared.questions:
+            began = time.perf_counter()
+            answer = memory.search(question.question, user_id=question.conversation, top_k=peer_mem0.TOP_K)
+            searches.append(time.perf_counter() - began)
+            found.append([hit.record.source_turn_ids[0] for hit in answer.results])
+    return {"adds": adds, "searches": searches, "found": found}
+
+
+def theirs(prepared: Prepared, python: Path, folder: Path) -> dict[str, Any]:
+    """What `peer_mem0` measures with another Python."""
+    material = folder / "material.json"
+    material.write_text(json.dumps(prepared.as_json()), encoding="utf-8")
+    run = subprocess.run([str(python), peer_mem0.__file__, str(material)], capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise InputError(f"{python} could not run mem0: {run.stderr.strip().splitlines()[-1:]}")
+    return dict(json.loads(run.stdout.splitlines()[-1]))
+
+
+def recall(questions: Sequence[LocomoQuestion], found: Sequence[Sequence[str]], depth: int) -> float:
+    """Mean share of evidence turns among the first `depth`."""
+    shares = [
+        sum(turn_id in turns[:depth] for turn_id in question.evidence) / len(question.evidence)
+        for question, turns in zip(questions, found, strict=True)
+    ]
+    return sum(shares) / len(shares)
+
+
+def main(
+    data: Annotated[Path, typer.Argument(help="LoCoMo's JSON file.")],
+    embedder: Annotated[Path, typer.Argument(help="Folder of an embedder bundle.")],
+    python: Annotated[Path, typer.Option(help="A Python that has mem0 installed.")],
+    conversation: Annotated[list[str] | None, typer.Option(help="Only these conversations.")] = None,
+) -> None:
+    """Print adds, searches and recall of both, and the ratios."""
+    source = LocomoSource(data, conversations=tuple(conversation) if conversation else None)
+    prepared = Prepared(source, OnnxEmbedder.load(embedder))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        peer, own = theirs(prepared, python, folder), ours(prepared, folder)
+    report: dict[str, object] = {"turns": len(prepared.turns), "questions": len(prepared.questions)}
+    for label in ("adds", "searches"):
+        mine, other = (1_000.0 * float(np.median(measured[label])) for measured in (own, peer))
+        report[f"{label}, ms p50: Engrain / mem0 / ratio"] = f"{mine:.2f} / {other:.2f} / {other / mine:.1f}"
+    for depth in DEPTHS:
+        mine, other = (recall(prepared.questions, measured["found"], depth) for measured in (own, peer))
+        report[f"recall at {depth}: Engrain / mem0"] = f"{mine:.3f} / {other:.3f}"
+    console.show_fields("beside mem0", report)
+
+
+def _text(turn: Turn) -> str:
+    return f"{turn.speaker}: {turn.text}"
+
+
+if __name__ == "__main__":
+    typer.run(main)
