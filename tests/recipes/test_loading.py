@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engrain.recipes.config import GateRecipe
+from engrain.recipes.config import RECIPES, GateRecipe
 from engrain.recipes.loading import load_recipe, recipe_hash, shipped_recipes
 from engrain.runtime.errors import RecipeError
 
@@ -23,7 +23,7 @@ def test_shipped_recipes_are_found_recursively() -> None:
     folder = Path(__file__).parents[2] / "recipes" / "configs"
     on_disk = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml")}
     assert set(shipped_recipes()) == on_disk
-    assert {name.split("/")[0] for name in on_disk} == {"gate", "extractor", "quickstart", "label"}
+    assert {name.split("/")[0] for name in on_disk} == set(RECIPES)
 
 
 @pytest.mark.parametrize("name", sorted(shipped_recipes()))
@@ -85,7 +85,7 @@ def test_mistakes_of_file_and_overrides_come_together_without_union_tags() -> No
     [
         ("recipe: [gate", "line 1: not valid YAML"),
         ("- a\n- b\n", "holds list, not a mapping"),
-        ("recipe: gat\n", "recipe: 'gat' is not a kind of recipe; allowed: extractor, gate, quickstart"),
+        ("recipe: gat\n", f"recipe: 'gat' is not a kind of recipe; allowed: {', '.join(sorted(RECIPES))}"),
         ("recipe: gate\n", "name: missing"),
         ("recipe: !!python/object/apply:os.system ['true']\n", "not valid YAML"),
     ],
