@@ -7,9 +7,8 @@ is checked before anything is paid for.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from engrain.data_builders.teachers.rubric import Rubric, load_rubric
 from engrain.recipes import console
 from engrain.recipes.cost import show_projections
 from engrain.recipes.label_config import CorpusChoice, LabelRecipe, limited
+from engrain.recipes.label_report import corpus_counts, show, teacher_counts
 from engrain.recipes.loading import load_recipe
 from engrain.recipes.train_gate import write_json
 from engrain.runtime.errors import InputError, RecipeError
@@ -193,64 +193,9 @@ def report(recipe: LabelRecipe, asked: Asked, annotated: Mapping[str, Sequence[A
         "recipe": recipe.model_dump(mode="json"),
         "rubric": {"language": rubric.language.value, "version": rubric.version, "hash": rubric.hash},
         "corpora": {
-            corpus: _corpus(asked.drawn[corpus], found) | {"leaks": asked.leaks[corpus].model_dump(mode="json")}
+            corpus: corpus_counts(asked.drawn[corpus], found) | {"leaks": asked.leaks[corpus].model_dump(mode="json")}
             for corpus, found in annotated.items()
         },
-        "teachers": _teachers([one for found in annotated.values() for one in found]),
+        "teachers": teacher_counts([one for found in annotated.values() for one in found]),
         "fingerprint": data_fingerprint([one for found in annotated.values() for one in found]),
     }
-
-
-def _corpus(drawn: Drawn, found: Sequence[Annotation]) -> dict[str, Any]:
-    accepted = [one for one in found if one.verdict.accepted]
-    refused = Counter(one.verdict.rejected_because.value for one in found if one.verdict.rejected_because)
-    types = Counter(str(one.verdict.auxiliary_type or "none") for one in accepted)
-    return {
-        "sessions": drawn.sessions,
-        "user_turns": drawn.user_turns,
-        "repeated": drawn.repeated,
-        "candidates": len(found),
-        "accepted": len(accepted),
-        "positives": sum(bool(one.verdict.label) for one in accepted),
-        "refused": dict(refused),
-        "types": dict(types),
-    }
-
-
-@dataclass
-class _TeacherCounts:
-    """How a teacher answered."""
-
-    valid: int = 0
-    corrected: int = 0
-    invalid: int = 0
-    unanswered: int = 0
-    admitted: int = 0
-
-
-def _teachers(found: Sequence[Annotation]) -> dict[str, dict[str, int]]:
-    counts: dict[str, _TeacherCounts] = {}
-    for result in (result for one in found for result in one.results):
-        own = counts.setdefault(result.teacher, _TeacherCounts())
-        own.valid += result.vote is not None
-        own.corrected += result.vote is not None and result.attempts > 1
-        own.invalid += result.vote is None and not result.failure
-        own.unanswered += bool(result.failure)
-        own.admitted += result.vote is not None and result.vote.admit
-    return {teacher: asdict(own) for teacher, own in counts.items()}
-
-
-def show(document: Mapping[str, Any]) -> None:
-    """Print the counts as tables; calls that got no answer are named as what another run would ask again."""
-    columns = ("corpus", "candidates", "accepted", "positives", "refused")
-    rows = [
-        (corpus, *(part[name] for name in columns[1:4]), ", ".join(f"{n} {why}" for why, n in part["refused"].items()))
-        for corpus, part in document["corpora"].items()
-    ]
-    console.show_table("consensus", columns, rows)
-    names = ("valid", "corrected", "invalid", "unanswered", "admitted")
-    teachers = [(name, *(part[each] for each in names)) for name, part in document["teachers"].items()]
-    console.show_table("teachers", ("teacher", *names), teachers)
-    unanswered = sum(part["unanswered"] for part in document["teachers"].values())
-    if unanswered:
-        console.say(f"{unanswered} calls got no answer; run the same command again to ask only those")
