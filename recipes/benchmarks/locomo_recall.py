@@ -74,10 +74,11 @@ class Answered:
 
 
 def ask(source: LocomoSource, embedder: Embedder, settings: SearchSettings, folder: Path) -> list[Answered]:
-    """Store the conversations as one user each, and ask their answerable questions that have evidence."""
+    """Store the conversations as one user each, unless `folder` holds them, and ask their answerable questions."""
     with Memory.open(folder / "locomo.db", embedder=embedder, settings=MemorySettings(search=settings)) as memory:
         for labelled in source.sessions():
-            memory.add(labelled.session.turns, user_id=labelled.person)
+            if not memory.turns(user_id=labelled.person, ids=[labelled.session.turns[0].id]):
+                memory.add(labelled.session.turns, user_id=labelled.person)
         return [
             Answered(question, _hits(memory, question))
             for question in source.questions()
@@ -141,10 +142,10 @@ def main(
 def print_ablation(source: LocomoSource, embedder: Embedder) -> None:
     """One row a knob: recall at each depth over all questions of the source."""
     rows = []
-    for label, settings in ABLATION:
-        with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
+        for label, settings in ABLATION:
             answered = ask(source, embedder, settings, Path(folder))
-        rows.append((label, *(f"{mean_recall(answered, depth):.3f}" for depth in DEPTHS)))
+            rows.append((label, *(f"{mean_recall(answered, depth):.3f}" for depth in DEPTHS)))
     console.show_table(f"one knob at a time, {', '.join(TUNED_ON)}", ("setting", "@5", "@10", "@20"), rows)
 
 
