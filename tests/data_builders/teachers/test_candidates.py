@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from engrain.data_builders.sources.dialogue import LabelledSession
+from engrain.data_builders.sources.registry import open_source
 from engrain.data_builders.teachers.candidates import draw_candidates
 from engrain.data_builders.teachers.settings import CandidateSettings
 from engrain.runtime.errors import InputError
@@ -68,3 +70,12 @@ def test_fewer_turns_than_asked_is_an_error_with_the_counts() -> None:
 def test_sessions_read_can_be_bounded() -> None:
     settings = CandidateSettings(count=5, sessions=4)
     assert draw_candidates(iter(SESSIONS), corpus="c", context=5, settings=settings).sessions == 4
+
+
+@pytest.mark.parametrize(("name", "folder", "turns"), [("msc", "msc", 13_582), ("esconv", "esconv", 3_201)])
+def test_real_corpora_fill_the_papers_candidates(real_data: Path, name: str, folder: str, turns: int) -> None:
+    source = open_source(name, real_data / folder)
+    drawn = draw_candidates(source.sessions(), corpus=source.info.name, context=5, settings=CandidateSettings())
+    assert (len(drawn.candidates), drawn.user_turns) == (600, turns)
+    assert len({one.group for one in drawn.candidates}) > 190 and max(len(one.context) for one in drawn.candidates) == 5
+    assert all(one.group.startswith(f"{name}/") and one.group.count(f"{name}/") == 1 for one in drawn.candidates)
