@@ -20,6 +20,7 @@ from engrain.recipes.label_config import LabelRecipe
 from engrain.recipes.synthesize_config import SynthesisRecipe
 from engrain.runtime.bundle import ThresholdChoice
 from engrain.runtime.gate_calibration import CalibrationMethod
+from engrain.runtime.llm.endpoint import EndpointSettings
 from engrain.runtime.schema import Contract
 
 # SLICE-Mem C.1: the three seeds of its gate experiments.
@@ -101,6 +102,9 @@ class ExtractorRecipe(ExtractorConfig):
     threads: int | None = Field(default=None, ge=1, description="CPU threads; empty takes all cores.")
     data: ExtractionData
     evaluation_windows: int | None = Field(default=None, ge=1, description="Held-out windows to run; empty is all.")
+    compare: tuple[EndpointSettings, ...] = Field(
+        default=(), description="Endpoint models that are evaluated on the same windows."
+    )
     refine: RefineSettings = Field(default=RefineSettings(), description="Second stage, for `engrain train refine`.")
     licence: str = Field(default="", description="Licence of the exported weights; base model and data decide it.")
 

@@ -135,8 +135,8 @@ def _extractor(
     windows = extraction_windows(recipe.extractor)
     run = train_extractor.tune(recipe.extractor, windows)
     examples = train_extractor.evaluation_windows(recipe.extractor, windows)
-    scores = train_extractor.evaluate(recipe.extractor, run, examples, embedder.embed)
-    document = {name: score.model_dump() for name, score in scores.items()}
+    scores = train_extractor.evaluate(recipe.extractor, run, examples, embedder.embed, unconstrained=False)
+    document = train_extractor.scores_document(scores)["scores"]
     train_gate.write_json(
         recipe.extractor.folder / train_extractor.EVALUATION_FILE,
         {"recipe": recipe.extractor.model_dump(mode="json"), "scores": document},

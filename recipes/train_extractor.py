@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from engrain.recipes import console
@@ -10,16 +10,19 @@ from engrain.recipes.config import ExtractorRecipe
 from engrain.recipes.embedding import recipe_embedder
 from engrain.recipes.extraction_data import ExtractionWindowsBySplit, extraction_windows
 from engrain.recipes.loading import load_recipe, recipe_hash
+from engrain.recipes.report import Report
 from engrain.recipes.train_gate import limit_threads, write_json
 from engrain.runtime.errors import RecipeError
 from engrain.runtime.schema import ExtractionExample
 
 if TYPE_CHECKING:
-    from engrain.models.extractor.metrics import Embed, ExtractionScores
+    from engrain.models.extractor.evaluation import Evaluated
+    from engrain.models.extractor.metrics import Embed
     from engrain.models.extractor.training import ExtractorRun
 
-EVALUATION_FILE = "evaluation.json"
-SHOWN = ("windows", "valid_json", "predicted", "gold", "precision", "recall", "f1")
+EVALUATION_FILE, PAGE_FILE = "evaluation.json", "evaluation.html"
+SHOWN = ("windows", "valid_json", "predicted", "gold", "precision", "recall", "f1", "unsupported")
+FREE = "tuned, unconstrained"
 
 
 def command(source: str, overrides: Sequence[str], resume: bool, as_json: bool) -> None:
@@ -52,9 +55,10 @@ def train(recipe: ExtractorRecipe, *, resume: bool = False) -> dict[str, Any]:
         "steps": run.steps,
         "best_step": run.best_step,
         "seconds": run.seconds,
-        "scores": {name: score.model_dump() for name, score in scores.items()},
+        **scores_document(scores),
     }
     write_json(recipe.folder / EVALUATION_FILE, document)
+    write_page(recipe, run, document)
     return document
 
 
@@ -90,20 +94,88 @@ def evaluation_windows(recipe: ExtractorRecipe, windows: ExtractionWindowsBySpli
 
 
 def evaluate(
-    recipe: ExtractorRecipe, run: ExtractorRun, examples: Sequence[ExtractionExample], embed: Embed
-) -> dict[str, ExtractionScores]:
-    """Scores of the copy baseline, the untuned and the tuned model on the same windows."""
+    recipe: ExtractorRecipe,
+    run: ExtractorRun,
+    examples: Sequence[ExtractionExample],
+    embed: Embed,
+    *,
+    unconstrained: bool = True,
+) -> dict[str, Evaluated]:
+    """Scores on the same windows: copy baseline, untuned and tuned model, endpoints; the tuned one unconstrained too."""
     from engrain.models.extractor import generation
+    from engrain.models.extractor.evaluation import evaluate_copying, evaluate_extractor
 
-    scores = {"copy": generation.score_copying(examples, embed)}
+    scores = {"copy": evaluate_copying(examples, embed)}
     console.say(f"extracting {len(examples)} held-out windows, untuned and tuned")
-    scores["untuned"] = generation.score_extractor(generation.untuned_extractor(recipe), examples, embed)
-    tuned = generation.tuned_extractor(recipe, run.adapter)
-    scores["tuned"] = generation.score_extractor(tuned, examples, embed)
+    scores["untuned"] = evaluate_extractor(generation.untuned_extractor(recipe), examples, embed)
+    scores["tuned"] = evaluate_extractor(generation.tuned_extractor(recipe, run.adapter), examples, embed)
+    if unconstrained and recipe.decoding.constrain:
+        free = recipe.model_copy(update={"decoding": recipe.decoding.model_copy(update={"constrain": False})})
+        scores[FREE] = evaluate_extractor(generation.tuned_extractor(free, run.adapter), examples, embed)
+    return scores | evaluate_endpoints(recipe, examples, embed)
+
+
+def evaluate_endpoints(
+    recipe: ExtractorRecipe, examples: Sequence[ExtractionExample], embed: Embed
+) -> dict[str, Evaluated]:
+    """Scores of the recipe's endpoint models, asked with the full prompt; paid answers go into a ledger beside."""
+    if not recipe.compare:
+        return {}
+    from engrain.models.extractor.evaluation import evaluate_extractor
+    from engrain.runtime.extraction.extractor import DimensionalExtractor
+    from engrain.runtime.llm.client import EndpointGenerator
+    from engrain.runtime.llm.ledger import Ledger
+
+    recipe.output.mkdir(parents=True, exist_ok=True)
+    window, scores = recipe.window, {}
+    with Ledger(recipe.output / "ledger.db") as ledger:
+        for endpoint in recipe.compare:
+            generator = EndpointGenerator.open(endpoint, ledger, run=recipe.name)
+            extractor = DimensionalExtractor(
+                generator, window.style, "full", endpoint.name, size=window.size, overlap=window.overlap
+            )
+            scores[endpoint.name] = evaluate_extractor(extractor, examples, embed)
     return scores
+
+
+def scores_document(scores: Mapping[str, Evaluated]) -> dict[str, Any]:
+    """Scores of all windows under `scores`, of their parts under `parts`, both by system."""
+    return {
+        "scores": {name: one.whole.model_dump() for name, one in scores.items()},
+        "parts": {name: one.model_dump(exclude={"whole"}) for name, one in scores.items()},
+    }
+
+
+def write_page(recipe: ExtractorRecipe, run: ExtractorRun, document: Mapping[str, Any]) -> None:
+    """`evaluation.html`: losses, scores beside the baselines, fields, parts."""
+    page = Report(f"Extractor {recipe.name}")
+    page.paragraph(
+        f"{run.train_examples} windows learned from in {run.steps} steps, best at step {run.best_step}; "
+        f"{len(run.too_long)} were too long, {run.padding_share:.1%} of positions padding."
+    )
+    page.heading("Records against gold")
+    page.table(("system", *SHOWN), _score_rows(document["scores"]))
+    page.heading("Fields of matched records")
+    fields = {name: score["fields"] for name, score in document["scores"].items() if score["fields"]}
+    columns = tuple(next(iter(fields.values()), {}))
+    page.table(("system", *columns), [(name, *(one[column] for column in columns)) for name, one in fields.items()])
+    for kind, title in (("by_style", "By style"), ("by_length", "By length of the window")):
+        page.heading(title)
+        rows = [
+            (name, part, *(score[column] for column in SHOWN))
+            for name, parts in document["parts"].items()
+            for part, score in parts[kind].items()
+        ]
+        page.table(("system", "windows of", *SHOWN), rows)
+    page.heading("Loss")
+    page.table(("step", "train", "validation"), [(one.step, one.train_loss, one.loss) for one in run.history])
+    page.write(recipe.folder / PAGE_FILE)
+
+
+def _score_rows(scores: Mapping[str, Mapping[str, Any]]) -> list[tuple[object, ...]]:
+    return [(name, *(score[column] for column in SHOWN)) for name, score in scores.items()]
 
 
 def show_scores(title: str, scores: dict[str, dict[str, Any]]) -> None:
     """Print a row a system."""
-    rows = [(name, *(score[column] for column in SHOWN)) for name, score in scores.items()]
-    console.show_table(title, ("system", *SHOWN), rows)
+    console.show_table(title, ("system", *SHOWN), _score_rows(scores))

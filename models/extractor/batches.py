@@ -10,7 +10,7 @@ import pytorch_lightning as pl
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from engrain.models.extractor.config import ExtractorTrainingConfig
+from engrain.models.extractor.config import ExtractorTrainingConfig, TrainingPhase
 from engrain.models.extractor.data import Batch, EncodedExample, EncodedSet, collate
 from engrain.models.extractor.packing import (
     Pack,
@@ -21,6 +21,7 @@ from engrain.models.extractor.packing import (
     plan_packed_pass,
 )
 from engrain.models.training.batches import padding_share, plan_pass, sorted_batches
+from engrain.runtime.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -147,15 +148,30 @@ class ExtractorData(pl.LightningDataModule):
     def _passes(self) -> list[list[tuple[Pack, ...]]]:
         """The micro-batches of every pass; a pass that `max_steps` will not reach is not planned."""
         config, passes, planned = self.config, list[list[tuple[Pack, ...]]](), 0
-        for epoch in range(config.epochs):
+        phases = config.phases or (TrainingPhase(epochs=config.epochs),)
+        for rows in (self._rows(phase) for phase in phases for _ in range(phase.epochs)):
             if config.max_steps is not None and planned >= config.max_steps * config.accumulate:
                 break
-            passes.append(self._pass(epoch))
+            passes.append(self._pass(rows, len(passes)))
             planned += len(passes[-1])
         return passes
 
-    def _pass(self, epoch: int) -> list[tuple[Pack, ...]]:
-        lengths, config = self.train.lengths, self.config
+    def _rows(self, phase: TrainingPhase) -> list[int]:
+        """The rows of a phase. Raises `InputError` when nobody it names has written an example."""
+        rows = [
+            row
+            for row, example in enumerate(self.train.examples)
+            if not phase.teachers or example.teacher in phase.teachers
+        ]
+        if not rows:
+            known = ", ".join(sorted({example.teacher for example in self.train.examples}))
+            raise InputError(
+                f"training.phases: no example is by {', '.join(phase.teachers)}; there are those by {known}"
+            )
+        return rows
+
+    def _pass(self, rows: list[int], epoch: int) -> list[tuple[Pack, ...]]:
+        lengths, config = [len(self.train.examples[row].ids) for row in rows], self.config
         common = {
             "batch_size": config.batch_size,
             "accumulate": config.accumulate,
@@ -164,9 +180,10 @@ class ExtractorData(pl.LightningDataModule):
             "epoch": epoch,
         }
         if self.shared is None:
-            return [tuple((row,) for row in batch.rows) for batch in plan_pass(lengths, **common)]
-        capacity = self._capacity(lengths)
-        return [batch.packs for batch in plan_packed_pass(lengths, capacity=capacity, shared=self.shared, **common)]
+            return [tuple((rows[place],) for place in batch.rows) for batch in plan_pass(lengths, **common)]
+        capacity = self._capacity(self.train.lengths)
+        planned = plan_packed_pass(lengths, capacity=capacity, shared=self.shared, **common)
+        return [tuple(tuple(rows[place] for place in pack) for pack in batch.packs) for batch in planned]
 
     def _with_targets(self, batches: list[tuple[Pack, ...]]) -> list[Planned]:
         """Each micro-batch with the target tokens of its whole step: what its loss is divided by."""

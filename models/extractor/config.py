@@ -63,6 +63,13 @@ class LoraSettings(Contract):
     dora: bool = Field(default=False, description="Weight-decomposed LoRA: direction and magnitude apart.")
 
 
+class TrainingPhase(Contract):
+    """A part of the training, in passes over some of the examples."""
+
+    teachers: tuple[str, ...] = Field(default=(), description="Only examples by these teachers; empty is everybody's.")
+    epochs: int = Field(default=1, ge=1, le=1000, description="Passes over them.")
+
+
 class ExtractorTrainingConfig(Contract):
     """The optimisation."""
 
@@ -73,6 +80,9 @@ class ExtractorTrainingConfig(Contract):
     batch_size: int = Field(default=1, ge=1, le=4096, description="Examples of one forward pass.")
     accumulate: int = Field(default=8, ge=1, le=1024, description="Forward passes of one optimiser step.")
     epochs: int = Field(default=3, ge=1, le=1000, description="Passes over the training set.")
+    phases: tuple[TrainingPhase, ...] = Field(
+        default=(), description="In place of epochs: phases in order, such as weak records first, then a teacher's."
+    )
     max_empty_share: float = Field(
         default=1.0, ge=0.0, le=1.0, description="Largest share of windows without records; more are left out."
     )

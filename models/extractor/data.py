@@ -34,6 +34,7 @@ class EncodedExample:
     name: str
     ids: tuple[int, ...]
     prompt_length: int
+    teacher: str = ""
 
     @property
     def target_tokens(self) -> int:
@@ -71,7 +72,7 @@ def encode_example(tokenizer: Any, example: ExtractionExample, config: Extractor
     answer = render_records(example.records, config.prompt)
     prompt_ids = tokenizer.encode(prompt, add_special_tokens=False)
     answer_ids = [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
-    encoded = EncodedExample(example.id, (*prompt_ids, *answer_ids), len(prompt_ids))
+    encoded = EncodedExample(example.id, (*prompt_ids, *answer_ids), len(prompt_ids), example.teacher)
     _verify_mask(tokenizer, encoded, answer)
     return encoded
 

@@ -5,7 +5,6 @@ All of them answer through the runtime's own generator and parser, so what is me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,10 @@ import torch
 
 from engrain.models.extractor.base import load_model, load_tokenizer, locate_base
 from engrain.models.extractor.config import ExtractorConfig
-from engrain.models.extractor.metrics import Embed, ExtractionScores, copied_records, score_extraction
 from engrain.models.weights import model_name
 from engrain.runtime.errors import InputError
-from engrain.runtime.extraction.extractor import DimensionalExtractor, Extractor
+from engrain.runtime.extraction.extractor import DimensionalExtractor
 from engrain.runtime.extraction.local import LocalGenerator
-from engrain.runtime.extraction.windows import Window
-from engrain.runtime.schema import ExtractionExample
 
 
 def untuned_extractor(config: ExtractorConfig) -> DimensionalExtractor:
@@ -53,24 +49,6 @@ def load_adapter(config: ExtractorConfig, adapter: Path) -> tuple[Any, Any]:
     tokenizer = load_tokenizer(base)
     model = load_model(base, tokenizer, dtype="float32", attention=config.model.attention)
     return PeftModel.from_pretrained(model, adapter).eval(), tokenizer
-
-
-def score_extractor(extractor: Extractor, examples: Sequence[ExtractionExample], embed: Embed) -> ExtractionScores:
-    """Extract every example's window and score the records against its gold ones.
-
-    Raises `InputError` for an example of another style than the extractor's: it would be asked for something else.
-    """
-    other = [example.id for example in examples if example.style is not extractor.style]
-    if other:
-        raise InputError(f"{len(other)} examples ({other[0]}) are not of the extractor's style {extractor.style}")
-    results = extractor.extract([Window(example.window, example.overlap) for example in examples])
-    return score_extraction(results, [example.records for example in examples], embed)
-
-
-def score_copying(examples: Sequence[ExtractionExample], embed: Embed) -> ExtractionScores:
-    """The copy baseline on the same windows: every new message as a record."""
-    results = [copied_records(Window(example.window, example.overlap)) for example in examples]
-    return score_extraction(results, [example.records for example in examples], embed)
 
 
 def _extractor(model: Any, tokenizer: Any, config: ExtractorConfig, identity: str) -> DimensionalExtractor:

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from engrain.runtime.errors import InputError
 from engrain.runtime.extraction.parsing import ParseResult
+from engrain.runtime.extraction.support import CHECKED, unsupported_dimensions
 from engrain.runtime.extraction.windows import Window
 from engrain.runtime.schema import Contract, Dimensions, ExtractedRecord, MemoryType
 from engrain.runtime.timestamps import record_interval
@@ -52,10 +53,13 @@ class ExtractionScores(Contract):
     recall: float
     f1: float
     fields: FieldScores | None = Field(description="Nothing when no record matched.")
+    unsupported: float = Field(
+        default=0.0, description="Share of the filled dimensions (but time) whose words the window does not hold."
+    )
 
     def flat(self, prefix: str = "") -> dict[str, float]:
         """Name to value, as a bundle's `metrics` holds them."""
-        names = ("valid_json", "precision", "recall", "f1")
+        names = ("valid_json", "precision", "recall", "f1", "unsupported")
         values = {f"{prefix}{name}": float(getattr(self, name)) for name in names}
         scores = self.fields.model_dump() if self.fields else {}
         return {**values, **{f"{prefix}field_{name}": float(value) for name, value in scores.items()}}
@@ -66,11 +70,13 @@ def score_extraction(
     gold: Sequence[Sequence[ExtractedRecord]],
     embed: Embed,
     *,
+    windows: Sequence[Window] = (),
     threshold: float = MATCH_COSINE,
 ) -> ExtractionScores:
     """Score one result a window against that window's gold records.
 
     A window without an answer counts with all its gold records as missed. No prediction and no gold give F1 1.
+    `windows`, one a result, are what dimensions are checked against; without them `unsupported` is 0.
     """
     pairs: list[tuple[ExtractedRecord, ExtractedRecord]] = []
     for result, wanted in zip(results, gold, strict=True):
@@ -91,7 +97,18 @@ def score_extraction(
         recall=recall,
         f1=f1,
         fields=score_fields(pairs) if pairs else None,
+        unsupported=unsupported_share(results, windows),
     )
+
+
+def unsupported_share(results: Sequence[ParseResult], windows: Sequence[Window]) -> float:
+    """Share of the filled dimensions of all records whose words their window does not hold; times are not checked."""
+    filled = missing = 0
+    for result, window in zip(results, windows, strict=False):
+        for record in result.records:
+            filled += sum(bool(getattr(record.dimension, name)) for name in CHECKED)
+            missing += len(unsupported_dimensions(record, window))
+    return missing / filled if filled else 0.0
 
 
 def match_records(

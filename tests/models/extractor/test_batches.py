@@ -7,8 +7,9 @@ from collections import Counter
 import pytest
 
 from engrain.models.extractor.batches import ExtractorData
-from engrain.models.extractor.config import ExtractorTrainingConfig
+from engrain.models.extractor.config import ExtractorTrainingConfig, TrainingPhase
 from engrain.models.extractor.data import EncodedExample, EncodedSet
+from engrain.runtime.errors import InputError
 
 
 def encoded_set(count: int) -> EncodedSet:
@@ -68,6 +69,23 @@ def test_validation_has_every_row_once() -> None:
     batches = list(data().val_dataloader())
     assert sum(len(batch["input_ids"]) for batch in batches) == 3
     assert sum(int(batch["step_targets"]) for batch in batches) == 2 + 3 + 4
+
+
+def test_phases_go_over_their_teachers_examples_in_order() -> None:
+    examples = tuple(
+        EncodedExample(str(i), tuple(range(i + 5)), 3, "rules" if i < 6 else "authored") for i in range(10)
+    )
+    phases = (TrainingPhase(teachers=("rules",)), TrainingPhase(teachers=("authored",), epochs=2), TrainingPhase())
+    for pack in (False, True):
+        training = ExtractorTrainingConfig(batch_size=1, accumulate=1, phases=phases, pack=pack)
+        module = ExtractorData(EncodedSet(examples, ()), encoded_set(3), training, pad_id=0, seed=7)
+        rows = [row for planned in module.planned.plan for taken in planned.packs for row in taken]
+        assert set(rows[:6]) == set(range(6))
+        assert Counter(rows[6:14]) == Counter([6, 7, 8, 9] * 2)
+        assert set(rows[14:]) == set(range(10))
+    unknown = ExtractorTrainingConfig(phases=(TrainingPhase(teachers=("nobody",)),))
+    with pytest.raises(InputError, match="no example is by nobody; there are those by authored, rules"):
+        ExtractorData(EncodedSet(examples, ()), encoded_set(3), unknown, pad_id=0, seed=7)
 
 
 def test_names_of_a_batch_are_its_examples() -> None:

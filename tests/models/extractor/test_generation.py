@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from engrain.models.extractor.config import ExtractorConfig, ExtractorWindowConfig
+from engrain.models.extractor.evaluation import evaluate_copying, evaluate_extractor
 from engrain.models.extractor.generation import (
-    score_copying,
-    score_extractor,
     tuned_extractor,
     untuned_extractor,
 )
@@ -49,17 +48,17 @@ def test_gold_answers_score_one_and_no_answer_scores_zero(example: Build) -> Non
     examples = [example(0), example(1)]
     gold = Reciting([render_records(entry.records, "compact") for entry in examples])
     extractor = DimensionalExtractor(gold, WindowStyle.LONGMEMEVAL, "compact", "gold")
-    scores = score_extractor(extractor, examples, words)
+    scores = evaluate_extractor(extractor, examples, words).whole
     assert (scores.f1, scores.valid_json, scores.matched) == (1.0, 1.0, 2)
     mute = DimensionalExtractor(Reciting(["no", "no"]), WindowStyle.LONGMEMEVAL, "compact", "mute")
-    assert score_extractor(mute, examples, words).f1 == 0.0
-    assert score_copying(examples, words).f1 < 0.5
+    assert evaluate_extractor(mute, examples, words).whole.f1 == 0.0
+    assert evaluate_copying(examples, words).whole.f1 < 0.5
 
 
 def test_another_style_is_refused(example: Build) -> None:
     extractor = DimensionalExtractor(Reciting([""]), WindowStyle.LOCOMO, "compact", "x")
     with pytest.raises(InputError, match=r"1 examples \(example-0\) are not of the extractor's style locomo"):
-        score_extractor(extractor, [example(0)], words)
+        evaluate_extractor(extractor, [example(0)], words)
 
 
 def test_untuned_and_tuned_answer_alike_until_tuned(config: ExtractorConfig, example: Build, tmp_path: Path) -> None:
