@@ -16,11 +16,11 @@ REJECTED_PREFIX = "turn:"
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """One ranked record by the store's key, and the question's words that it holds itself."""
+    """One ranked record by the store's key, and why it was found, as a line for people."""
 
     key: int
     ranked: Ranked
-    matched: tuple[str, ...] = ()
+    why: str
 
 
 def record_hits(
@@ -37,7 +37,7 @@ def record_hits(
                     record=records[one.key],
                     score=one.ranked.score,
                     route_scores=one.ranked.scores,
-                    why=one.ranked.why(one.matched),
+                    why=one.why,
                 )
                 for one in part
                 if one.key in records and (visible is None or records[one.key].status in visible)

@@ -226,14 +226,14 @@ def _iso(text: str, today: date) -> Days:
     parts = [int(part) for part in re.split(r"[-/]", text)]
     if len(parts) == 2:
         return _month_days(parts[0], parts[1])
-    return (date(*parts),) * 2  # type: ignore[arg-type,return-value]
+    return (date(*parts),) * 2
 
 
 def _day_of_month(text: str, today: date) -> Days:
     year, month = _year_number(text), _month_number(text)
     number = re.search(r"\b(\d{1,2})(?:st|nd|rd|th)?\b", text)
     assert number is not None
-    return _dated(year, lambda in_year: (date(in_year, month, int(number[1])),) * 2, today)  # type: ignore[return-value]
+    return _dated(year, lambda in_year: (date(in_year, month, int(number[1])),) * 2, today)
 
 
 def _dated(year: int | None, make: Callable[[int], Days], today: date) -> Days:
@@ -251,7 +251,7 @@ def _month_of_year(text: str, today: date) -> Days:
 def _feast(text: str, today: date) -> Days:
     name = next(name for name in _FEASTS if name in text)
     month, day = _FEASTS[name]
-    return _dated(_year_number(text), lambda year: (date(year, month, day),) * 2, today)  # type: ignore[return-value]
+    return _dated(_year_number(text), lambda year: (date(year, month, day),) * 2, today)
 
 
 def _season(name: str, year: int) -> Days:
@@ -288,7 +288,7 @@ def _decade(text: str, today: date) -> Days:
 
 def _days_ago(text: str, today: date) -> Days:
     back = 2 if "before" in text else 1 if "yesterday" in text or "last" in text else 0
-    return (today - timedelta(days=back),) * 2  # type: ignore[return-value]
+    return (today - timedelta(days=back),) * 2
 
 
 def _shifted(text: str, today: date) -> Days:
@@ -363,7 +363,7 @@ def _year(text: str, today: date) -> Days:
 
 def _weekday(text: str, today: date) -> Days:
     back = (today.weekday() - _WEEKDAYS.index(text)) % 7 or 7
-    return (today - timedelta(days=back),) * 2  # type: ignore[return-value]
+    return (today - timedelta(days=back),) * 2
 
 
 _READERS: dict[str, Callable[[str, date], Days | None]] = {

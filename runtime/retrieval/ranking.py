@@ -11,7 +11,7 @@ information that a record and its neighbours hold. The cosine is that of the rec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -52,12 +52,17 @@ class Ranked:
     scores: dict[str, float] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
 
-    def why(self, matched: Sequence[str]) -> str:
-        """As a line for people: `lexical #1 (adopt, agenc), dense #3`."""
+    def why(self, matched: Sequence[str] = (), components: Mapping[str, float] | None = None) -> str:
+        """As a line for people: `lexical #1 (adopt, agenc), dense #3, dimension #2 (time 1.00, location 0.00)`.
+
+        `matched` are the question's words that the record holds, `components` its shares of the question's dimensions.
+        """
+        shares = [f"{name} {share:.2f}" for name, share in (components or {}).items()]
+        details = {LEXICAL: ", ".join(matched), DIMENSION: ", ".join(shares)}
         parts = []
-        for route, rank in self.ranks.items():
-            words = f" ({', '.join(matched)})" if matched and route == LEXICAL else ""
-            parts.append(f"{route} #{rank}{words}")
+        for route, place in self.ranks.items():
+            detail = f" ({details[route]})" if details.get(route) else ""
+            parts.append(f"{route} #{place}{detail}")
         if self.scores.get(NAMED):
             parts.append("said by someone the question names")
         return ", ".join(parts)

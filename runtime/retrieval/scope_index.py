@@ -143,7 +143,8 @@ class ScopeIndex:
                     rows = np.add.reduceat(rows, (np.cumsum(sizes) - sizes)[held], axis=0)
                 window[held] += rows
         scores: FloatArray = window @ vector.astype(np.float32)
-        return scores / np.maximum(np.linalg.norm(window, axis=1), np.float32(1e-12))
+        scores /= np.maximum(np.linalg.norm(window, axis=1), np.float32(1e-12))
+        return scores
 
     def words(self, slots: IntArray) -> FloatArray:
         """Terms of some records, their own only."""

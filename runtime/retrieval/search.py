@@ -15,10 +15,11 @@ from engrain.runtime.errors import StoreError
 from engrain.runtime.filters import All, Compare
 from engrain.runtime.retrieval.analysis import index_terms
 from engrain.runtime.retrieval.assistant_recall import AssistantRecall, is_due, replies
+from engrain.runtime.retrieval.dimension import DimensionScorer
 from engrain.runtime.retrieval.history import fetch_depth, follow_links, visible_statuses
 from engrain.runtime.retrieval.hits import Keyed, linked_hits, record_hits, rejected_hits
 from engrain.runtime.retrieval.query import parse_question
-from engrain.runtime.retrieval.ranking import Question, rank
+from engrain.runtime.retrieval.ranking import Question, Ranked, rank
 from engrain.runtime.retrieval.scope_index import ScopeFilter, ScopeIndex
 from engrain.runtime.retrieval.settings import SearchSettings
 from engrain.runtime.schema import Hit, MemoryRecord, ParsedQuery
@@ -94,8 +95,10 @@ class Searcher:
             self._catch_up(index, user_id)
             allowed = index.allowed_records(scope, visible)
             ranked = rank(index, question, allowed, budget, fetch_depth(budget), self.settings)
-            words = [index.matched(question.terms, one.slot) if wanted.explain else () for one in ranked]
-            found = [Keyed(index.record_key(one.slot), one, held) for one, held in zip(ranked, words, strict=True)]
+            found = [
+                Keyed(index.record_key(one.slot), one, _why(index, question, one, wanted.explain, self.settings))
+                for one in ranked
+            ]
             rejected = self._rejected(index, question.terms, wanted) if wanted.include_rejected else []
             self._drop_others(index, user_id)
         hits = record_hits(self._store, user_id, found, visible if scope.is_present else None, budget)
@@ -174,6 +177,16 @@ class Searcher:
     def _answered(self, user_id: str, hits: Sequence[Hit]) -> list[Hit]:
         found = replies(self._store, user_id, [hit.record for hit in hits])
         return [hit.model_copy(update={"reply": found.get(hit.record.id)}) for hit in hits]
+
+
+def _why(index: ScopeIndex, question: Question, one: Ranked, explain: bool, settings: SearchSettings) -> str:
+    """Ranks by route; with `explain`, the words that matched and the share of each dimension too."""
+    if not explain:
+        return one.why()
+    readable = index.dimensioned().get(one.slot)
+    scorer = DimensionScorer(question.parsed, settings.dimension_variant)
+    shares = scorer.components(readable) if readable else {}
+    return one.why(index.matched(question.terms, one.slot), {str(name): share for name, share in shares.items()})
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> Vectors:

@@ -181,8 +181,9 @@ def test_the_dimension_route_finds_by_time_and_type(open_memory: Open, make_extr
 
     # Everything was said today, in May 2024; the question asks for February 2024, which no record names.
     assert first.route_scores["dimension"] < 1.0
-    [first, *_] = memory.search("Which trips did I take in February 2023?", user_id="ana", asked_at=NOW).results
-    assert first.record.time == "2023-02" and "dimension #1" in first.why
+    question = "Which trips did I take in February 2023?"
+    [first, *_] = memory.search(question, user_id="ana", asked_at=NOW, explain=True).results
+    assert first.record.time == "2023-02" and "dimension #1 (memory_type 1.00, time 1.00" in first.why
 
 
 def test_every_record_a_hit_holds_is_of_this_user(memory: Memory, jobs: dict[str, str]) -> None:
@@ -193,3 +194,21 @@ def test_every_record_a_hit_holds_is_of_this_user(memory: Memory, jobs: dict[str
     assert {hit.record.scope.user_id for hit in found} == {"ana"} and all(
         isinstance(hit.record, MemoryRecord) for hit in found
     )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "other", "question"),
+    [
+        ("我上个月搬到了上海", "我喜欢喝咖啡", "上海"),
+        ("先月、京都へ引っ越しました", "コーヒーが好きです", "京都に引っ越した"),
+        ("ฉันย้ายไปเชียงใหม่เมื่อเดือนที่แล้ว", "ฉันชอบดื่มกาแฟ", "เชียงใหม่"),
+        ("I was adopting kittens", "I like coffee", "who adopted a kitten"),
+        ("Я переехал в Казань", "Я люблю кофе", "Казань"),
+    ],
+)
+def test_words_are_found_in_every_script(open_memory: Open, wanted: str, other: str, question: str) -> None:
+    memory = open_memory(settings=MemorySettings(search=SearchSettings.bm25_alone()))
+    for number, text in enumerate((other, wanted)):
+        memory.add(text, user_id="ana", session_id=f"s{number}")
+
+    assert [hit.memory for hit in memory.search(question, user_id="ana").results] == [wanted]
