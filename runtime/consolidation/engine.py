@@ -21,6 +21,7 @@ from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.consolidation.settings import ConsolidationSettings
 from engrain.runtime.consolidation.state_pass import state_pass
 from engrain.runtime.schema import Change, MemoryRecord, Relation, Status
+from engrain.runtime.storage.changes import LINKS
 from engrain.runtime.storage.protocol import Store
 
 RULES = "rules-1"
@@ -90,6 +91,7 @@ class _Run:
     report: Report
     hidden: set[str] = field(default_factory=set)
     struck: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    linked: set[tuple[str, str, str]] = field(default_factory=set)
     waiting: list[str] = field(default_factory=list)
 
     def rules(self) -> None:
@@ -100,6 +102,7 @@ class _Run:
             return
         for record in self.records:
             self.struck[record.id] = [(span.start, span.end) for span in record.superseded_spans]
+            self.linked.update((record.id, link.relation, link.record_id) for link in record.links)
         self._align(fresh)
         readings = [self._read(record) for record in self.records if record.id not in self.hidden]
         for decision in state_pass(readings):
@@ -153,8 +156,14 @@ class _Run:
 
     def _apply(self, decisions: Sequence[Decision]) -> None:
         changes = [d.change() for d in decisions if not {d.older.id, d.newer.id} & self.hidden]
+        changes = [change for change in changes if not self._is_known(change)]
         if changes:
             self._written(self.store.apply(self.user_id, changes), len(changes))
+
+    def _is_known(self, change: Change) -> bool:
+        """Qualified by an earlier run that was interrupted before it marked its target."""
+        link = (change.record_id, LINKS[change.relation][0], change.other_id or "")
+        return change.relation is Relation.QUALIFY and link in self.linked
 
     def _written(self, applied: Sequence[Change], offered: int) -> None:
         self.report.changes.extend(applied)

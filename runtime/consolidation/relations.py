@@ -18,7 +18,7 @@ from engrain.runtime.consolidation.validation import Case, outdated_part, refusa
 from engrain.runtime.errors import ModelServiceError
 from engrain.runtime.llm.blocking import answer_all
 from engrain.runtime.llm.chat import Call, ModelClient, Outcome, Stage
-from engrain.runtime.schema import MemoryRecord, Relation, Status
+from engrain.runtime.schema import Change, MemoryRecord, Relation, Status
 from engrain.runtime.storage.protocol import Store
 
 
@@ -95,11 +95,18 @@ class _Pass:
         longest = self.settings.relations.longest_answer
         claims = read_claims(outcome.answer.text, job.candidates, longest, self.report.counts)
         target = Reading(job.target)
+        changes: list[Change] = []
         for claim in claims:
             decision = self._decide(claim, target)
             if decision is not None and not {decision.older.id, decision.newer.id} & self.hidden:
-                self._apply(decision)
-        self.store.apply(self.user_id, (), method=self.method, done=[job.target.id])
+                changes.append(decision.change())
+                if changes[-1].after is not Status.ACTIVE:
+                    self.hidden.add(changes[-1].record_id)
+        # The mark goes into the transaction of the changes: a killed run never decides a target twice.
+        applied = self.store.apply(self.user_id, changes, method=self.method, done=[job.target.id])
+        self.report.changes.extend(applied)
+        self.report.counts["skipped_changed"] += len(changes) - len(applied)
+        self.report.counts.update(change.relation.value for change in applied)
         return True
 
     def _decide(self, claim: Claim, target: Reading) -> Decision | None:
@@ -112,15 +119,6 @@ class _Pass:
             claim.relation, claim.candidate, target.record, claim.basis, claim.scope, claim.anchor,
             "the anchor stands in the target", part, self.client.name,
         )  # fmt: skip
-
-    def _apply(self, decision: Decision) -> None:
-        applied = self.store.apply(self.user_id, [decision.change()])
-        self.report.changes.extend(applied)
-        self.report.counts["skipped_changed"] += not applied
-        for change in applied:
-            self.report.counts[change.relation.value] += 1
-            if change.after is not Status.ACTIVE:
-                self.hidden.add(change.record_id)
 
     def _failure(self, failed: Sequence[Outcome]) -> ModelServiceError:
         first = failed[0].failure

@@ -13,7 +13,6 @@ CUE = re.compile(
     r"mixing up|sorry|error|misremembered)\b",
     re.IGNORECASE,
 )
-_CUE_WORDS = frozenset("correct typo misread mistak mistaken wrong mean meant mix sorri error actual ticket".split())
 
 
 def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
@@ -25,7 +24,7 @@ def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
     if sentence is None:
         return None
     lost = older.norms - newer.norms
-    gained = newer.norms - older.norms - _CUE_WORDS
+    gained = newer.norms - older.norms - wording.CORRECTION_WORDS
     values = {token.norm for token in older.tokens if token.named}
     # "the 85 was a typo" repeats the wrong value.
     lost = lost or frozenset(token.norm for token in older.tokens if token.number)

@@ -11,6 +11,7 @@ from engrain.runtime.schema import MemoryType
 
 LIGHT = frozenset("pay take have go make use get still turn becom was start do date".split())
 LIKING = frozenset("love enjoy dislik hate ador prefer fond stand detest fan".split())
+_ORDER = re.compile(r"\b(?:than|instead|rather|before|after|over|from\b.*\bto|for|because|so)\b", re.IGNORECASE)
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
     r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done)\b|n't\b",
@@ -54,8 +55,24 @@ def _same_occasion(older: Reading, newer: Reading) -> bool:
 
 
 def _same_words(older: Reading, newer: Reading) -> bool:
+    if _opens(older) != _opens(newer) or (_has_order(older) or _has_order(newer)) and _sequence(older) != _sequence(newer):
+        return False
     mine, theirs = (reading.norms - LIGHT - LIKING for reading in (older, newer))
     return bool(mine) and mine == theirs and _names(older) == _names(newer)
+
+
+def _opens(reading: Reading) -> bool:
+    """Whether the user comes first: who lent whom."""
+    return bool(re.match(r"\W*(?:on [^,]{3,20},? )?(?:user|i|my)\b", reading.masked, re.IGNORECASE))
+
+
+def _has_order(reading: Reading) -> bool:
+    """Words whose order decides the meaning: comparisons, directions, denials of one part of several."""
+    return bool(_ORDER.search(reading.masked)) or reading.clause(0, len(reading.text)).negative and len(reading.parts) > 1
+
+
+def _sequence(reading: Reading) -> list[str]:
+    return [token.norm for token in reading.tokens if token.norm not in LIGHT | LIKING]
 
 
 def _names(reading: Reading) -> list[str]:

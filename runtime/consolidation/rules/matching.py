@@ -16,9 +16,12 @@ _TIME_WORDS = frozenset(
     for word in "today yesterday tonight tomorrow morning evening afternoon night week weekend month day soon earlier "
     "recently last next year".split()
 )
+_DAY_PARTS = frozenset(normalise(word) for word in ("morning", "evening", "afternoon", "night", "weekend"))
 _HEADS = frozenset("list task item to-do todo thing project plan subscript membership appoint event status time app".split())
 """Nouns that only say what kind of thing a name stands for."""
 _FOR_NOW = re.compile(r"\b(?:tonight|today|right now|for now|at the moment|this (?:week|morning|evening|time))\b", re.I)
+_HOME = re.compile(r"\b(?:liv(?:es?|ing)|resid\w+|based|home|address|stay\w*|flat|house|meeting|office|class)\b", re.IGNORECASE)
+_INSTEAD = re.compile(r"\s*(?:instead|rather|in place)\b", re.IGNORECASE)
 _HELD = re.compile(r"\b(?:own(?:s|ed)?|ha(?:s|ve)|drives?|rides?|keeps?|got|plays?|uses?)\b", re.IGNORECASE)
 _BELONGS = re.compile(
     r"\b(?:work(?:s|ed|ing)?|job|member|employ\w*|stud(?:y|ies|ying)|volunteer\w*|teach\w*|train\w*|team|join\w*|intern\w*|"
@@ -86,6 +89,8 @@ def _preference(retraction: Retraction, unit: Clause, sentence: Clause, older: R
 def _ended(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
     if _past_event(older, sentence) or unit.negative or _one_off(newer, older) or not _same_subject(retraction, older):
         return False
+    if _other_times(retraction.old, unit):
+        return False
     # Liking a thing survives giving it up, unless it is the liking that ended.
     return not (unit.liking or sentence.liking and not _HELD.search(unit.masked))
 
@@ -123,7 +128,9 @@ def _done(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading
 def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
     if _one_off(newer, older) or unit.negative:
         return False
-    if not _same_subject(retraction, older):
+    if not _same_subject(retraction, older) or _moved_home(retraction) and not _HOME.search(unit.masked):
+        return False
+    if _INSTEAD.match(retraction.anchor.masked) and _FOR_NOW.search(newer.masked):
         return False
     if retraction.stated and retraction.stated <= unit.norms:
         return False
@@ -149,6 +156,13 @@ _PREDICATES = {
 }
 
 
+def _other_times(old: Clause, unit: Clause) -> bool:
+    """What ended on Fridays, or in the evening, goes on on Mondays and in the morning."""
+    days = {token.norm for token in unit.tokens if token.date} - old.norms
+    parts = (old.norms - unit.norms) & _DAY_PARTS
+    return bool(parts or days and any(token.date for token in old.tokens))
+
+
 def _same_subject(retraction: Retraction, older: Reading) -> bool:
     """What the newer clause speaks of is what the older record speaks of."""
     return retraction.context - wording.FRAME_WORDS <= older.norms | _HEADS
@@ -158,7 +172,16 @@ def _same_event(retraction: Retraction, older: Reading, newer: Reading, shared: 
     """A correction speaks of the same event: all its other names again, and two other words or all there are."""
     rest = older.norms - retraction.old.norms - wording.FRAME_WORDS
     names = {token.norm for token in older.tokens if token.named} - retraction.old.norms
-    return names <= newer.norms and (len(shared) >= 2 or rest <= newer.norms)
+    if not names <= newer.norms or not (len(shared) >= 2 or rest <= newer.norms):
+        return False
+    # A concert ticket is not corrected by a theatre ticket: what is missing must not have been replaced.
+    extra = {token.norm for token in newer.tokens if not token.named} - older.norms - wording.CORRECTION_WORDS
+    return rest <= newer.norms or not extra - wording.FRAME_WORDS
+
+
+def _moved_home(retraction: Retraction) -> bool:
+    """"User moved from A to B" ends living in A, and nothing else that happened there."""
+    return not retraction.context and bool(re.match(r"(?:mov|relocat)", retraction.anchor.masked, re.IGNORECASE))
 
 
 def _past_event(older: Reading, sentence: Clause) -> bool:

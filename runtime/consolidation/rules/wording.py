@@ -79,6 +79,9 @@ FRAME_WORDS = _words(
 """Normalised words that introduce a statement and are no statement themselves: what is left of a record once its
 content is struck."""
 
+CORRECTION_WORDS = _words("correct typo misread mistak mistaken wrong mean meant mix sorri error actual take make get")
+"""Normalised words that announce a correction, and verbs that say nothing beside one."""
+
 PEOPLE = _words(
     "sister brother mother father mum mom dad parent wife husband partner girlfriend boyfriend fianc son daughter "
     "child twin cousin uncle aunt nephew niec grandmoth grandfath grandma grandpa friend colleagu cowork boss manag "
@@ -116,7 +119,7 @@ CONTAINERS = re.compile(
 )
 """Words of someone or something else, and words about the memory itself: never evidence of a change (injection)."""
 RECURRING = re.compile(
-    r"\b(?:every|each|daily|weekly|monthly|yearly|always|usually|(?:mon|tues|wednes|thurs|fri|satur|sun)days|"
+    r"\b(?:every|each|daily|weekly|monthly|yearly|always|usually|standing|regular(?:ly)?|(?:mon|tues|wednes|thurs|fri|satur|sun)days|"
     r"on weekdays|on weekends|twice a|once a|(?:per|a) (?:day|week|month|year))\b",
     re.IGNORECASE,
 )
