@@ -10,9 +10,9 @@ from engrain.recipes.config import ExtractorRecipe
 from engrain.recipes.embedding import recipe_embedder
 from engrain.recipes.extraction_data import ExtractionWindowsBySplit, extraction_windows
 from engrain.recipes.loading import load_recipe, recipe_hash
-from engrain.recipes.report import Report
 from engrain.recipes.train_gate import limit_threads, write_json
 from engrain.runtime.errors import RecipeError
+from engrain.runtime.html_page import Page
 from engrain.runtime.schema import ExtractionExample
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def evaluate(
     *,
     unconstrained: bool = True,
 ) -> dict[str, Evaluated]:
-    """Scores on the same windows: copy baseline, untuned and tuned model, endpoints; the tuned one unconstrained too."""
+    """Scores on the same windows: copy baseline, untuned and tuned model (also unconstrained), endpoints."""
     from engrain.models.extractor import generation
     from engrain.models.extractor.evaluation import evaluate_copying, evaluate_extractor
 
@@ -148,7 +148,7 @@ def scores_document(scores: Mapping[str, Evaluated]) -> dict[str, Any]:
 
 def write_page(recipe: ExtractorRecipe, run: ExtractorRun, document: Mapping[str, Any]) -> None:
     """`evaluation.html`: losses, scores beside the baselines, fields, parts."""
-    page = Report(f"Extractor {recipe.name}")
+    page = Page(f"Extractor {recipe.name}")
     page.paragraph(
         f"{run.train_examples} windows learned from in {run.steps} steps, best at step {run.best_step}; "
         f"{len(run.too_long)} were too long, {run.padding_share:.1%} of positions padding."
