@@ -14,7 +14,7 @@ from engrain.models.gate.breakdown import by_slice, pr_curve, reliability, slice
 from engrain.models.gate.evaluation import measure_gate
 from engrain.recipes.config import GateData, MemoraData
 from engrain.recipes.gate_data import GateRows
-from engrain.recipes.report import Report
+from engrain.runtime.html_page import Page
 from engrain.runtime.schema import GateExample
 
 _SLICE_COLUMNS = ("turns", "positives", "auprc", "kept_share", "recall", "precision")
@@ -51,7 +51,7 @@ def session_types(data: GateData, examples: Sequence[GateExample]) -> dict[str, 
 
 def write_page(document: dict[str, Any], title: str, path: Path) -> Path:
     """The document as one self-contained HTML page."""
-    report = Report(title)
+    report = Page(title)
     report.table(("measure", "value"), list(document["measures"].items()))
     for way, parts in document["slices"].items():
         report.heading(f"By {way}")
@@ -68,7 +68,7 @@ def write_page(document: dict[str, Any], title: str, path: Path) -> Path:
     return report.write(path)
 
 
-def _curves(report: Report, document: dict[str, Any]) -> None:
+def _curves(report: Page, document: dict[str, Any]) -> None:
     found = document["reliability"]
     report.heading("Calibration")
     report.paragraph(f"Expected calibration error {found['ece']:.4f}, Brier score {found['brier']:.4f}.")
