@@ -74,7 +74,9 @@ class Columns:
         if isinstance(condition, Not):
             return ~self.matching(condition.part)
         masks = [self.matching(part) for part in condition.parts]
-        return np.logical_and.reduce(masks) if isinstance(condition, All) else np.logical_or.reduce(masks)
+        join = np.logical_and if isinstance(condition, All) else np.logical_or
+        joined: MaskArray = join.reduce(masks)
+        return joined
 
     def _compared(self, compare: Compare) -> MaskArray:
         column = self._column(compare.field)

@@ -129,7 +129,8 @@ class RecordEntries:
                 there &= np.array(begun) <= moment.timestamp()
                 active &= np.array(ended) > moment.timestamp()
         mask = self._of_status(wanted - {Status.ACTIVE}) & ~active
-        return there & (mask | active if Status.ACTIVE in wanted else mask)
+        stood: MaskArray = there & (mask | active if Status.ACTIVE in wanted else mask)
+        return stood
 
 
 def _replaced(record: IndexedRecord) -> tuple[float, float]:

@@ -159,7 +159,8 @@ class LexicalIndex:
         """Each slot once: the one whose place was written last. Much faster than sorting or hashing."""
         places = np.arange(len(slots), dtype=np.int32)
         self._marks[slots] = places
-        return slots[self._marks[slots] == places]
+        distinct: IntArray = slots[self._marks[slots] == places]
+        return distinct
 
     def _scored(self, query: _Query) -> tuple[IntArray, FloatArray]:
         """Live documents with a term, none twice, and what the term adds to each."""
