@@ -23,11 +23,11 @@ def _awaited(
 ) -> Callable[Concatenate[AsyncMemory, P], Coroutine[Any, Any, R]]:
     """The same verb with the same arguments, to be awaited."""
 
-    @functools.wraps(verb)
-    async def call(self: AsyncMemory, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> R:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, functools.partial(verb, self.memory, *args, **kwargs))
 
+    functools.update_wrapper(call, verb)
     return call
 
 

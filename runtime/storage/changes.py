@@ -36,7 +36,7 @@ def apply_change(connection: Connection, version: int, user_id: str, change: Cha
     other = _state(connection, user_id, change.other_id) if change.other_id is not None else None
     if state is None or state[0] != change.before.value or change.other_id == change.record_id:
         return False
-    if change.other_id is not None and (other is None or _hides(change) and other[0] != Status.ACTIVE.value):
+    if change.other_id is not None and (other is None or (_hides(change) and other[0] != Status.ACTIVE.value)):
         return False
     if change.part is not None and not 0 <= change.part[0] < change.part[1] <= state[3]:
         return False
@@ -54,7 +54,9 @@ def apply_change(connection: Connection, version: int, user_id: str, change: Cha
     return True
 
 
-def insert_merged(connection: Connection, version: int, record: MemoryRecord, vector: Vectors, turns: Sequence[int]) -> None:
+def insert_merged(
+    connection: Connection, version: int, record: MemoryRecord, vector: Vectors, turns: Sequence[int]
+) -> None:
     """Add the record that a merge makes, with the source turns of those it merges."""
     key = connection.next_keys("records", 1)[0]
     connection.executemany(rows.INSERT_RECORD, [(key, *rows.record_values(version, record))])

@@ -35,13 +35,17 @@ class Cursor(Protocol):
         """The rows, one by one."""
 
 
-class Connection(Protocol):
-    """One transaction's view of the database."""
+class Reader(Protocol):
+    """What is enough to look at a database; a plain `sqlite3.Connection` is one."""
 
-    def execute(self, sql: str, values: Row = ()) -> Cursor:
+    def execute(self, sql: str, values: Row = ..., /) -> Cursor:
         """Run one statement."""
 
-    def executemany(self, sql: str, values: Iterable[Row]) -> object:
+
+class Connection(Reader, Protocol):
+    """One transaction's view of the database."""
+
+    def executemany(self, sql: str, values: Iterable[Row], /) -> object:
         """Run one statement for many rows."""
 
     def next_keys(self, table: str, count: int) -> Sequence[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engrain.runtime.errors import StoreError
-from engrain.runtime.storage.database import Connection
+from engrain.runtime.storage.database import Reader
 from engrain.runtime.storage.files import check_header, is_address, read_only
 from engrain.runtime.storage.migrations import SCHEMA_VERSION
 from engrain.runtime.storage.tables import check_version, stored_embedder
@@ -60,19 +60,19 @@ def _inspect_database(address: str) -> list[str]:
         store.close()
 
 
-def _damage(connection: Connection) -> list[str]:
+def _damage(connection: Reader) -> list[str]:
     damage = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)") if row[0] != "ok"]
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     return damage + ([f"{len(broken)} rows refer to rows that are not there"] if broken else [])
 
 
-def _other_lengths(connection: Connection, dimension: int) -> list[str]:
+def _other_lengths(connection: Reader, dimension: int) -> list[str]:
     sql = "SELECT count(*) FROM vectors WHERE length(vector) <> 4 * ?"
     [count] = connection.execute(sql, (dimension,)).fetchone()
     return [f"{count} vectors of another length"] if count else []
 
 
-def _contradictions(connection: Connection, identity: tuple[str, int] | None) -> list[str]:
+def _contradictions(connection: Reader, identity: tuple[str, int] | None) -> list[str]:
     if identity is None:
         return ["the file does not say which embedder made its vectors"]
     counts = {

@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
@@ -135,7 +135,11 @@ class Sessions:
 
     def _connect(self) -> psycopg.Connection[tuple[object, ...]]:
         settings = self._settings
-        connection = _driver().connect(self._dsn, autocommit=True, connect_timeout=settings.connect_timeout_s)
+        connection: psycopg.Connection[tuple[object, ...]] = _driver().connect(
+            self._dsn, autocommit=True, connect_timeout=settings.connect_timeout_s
+        )
+            self._dsn, autocommit=True, connect_timeout=settings.connect_timeout_s
+        )
         milliseconds = int(1000 * settings.statement_timeout_s)
         connection.execute(f"SET statement_timeout = {milliseconds}; SET lock_timeout = {milliseconds}")
         # pgvector lives where the database keeps it; the tables in a schema of their own.
@@ -177,7 +181,8 @@ def _has_tables(connection: PostgresConnection, schema: str) -> bool:
     return bool(connection.execute(sql, (schema,)).fetchone()[0])
 
 
-def _driver() -> type[psycopg] | object:  # type: ignore[valid-type]
+def _driver() -> Any:
+    """The module psycopg. Raises `InputError` naming the extra when it is not installed."""
     try:
         import psycopg
     except ImportError:

@@ -54,14 +54,14 @@ class PostgresConnection:
         if self.dimension is not None:
             translated = translated.replace("vector BLOB", f"vector vector({self.dimension})")
         cursor = self._connection.cursor(binary=True)
-        cursor.execute(translated, _sent(values, kinds))  # type: ignore[call-overload]
+        cursor.execute(translated, _sent(values, kinds))
         return _Rows(cursor)
 
     def executemany(self, sql: str, values: Iterable[Row]) -> None:
         """Run one statement for many rows."""
         translated, kinds = _translated(sql)
         with self._connection.cursor() as cursor:
-            cursor.executemany(translated, [_sent(row, kinds) for row in values])  # type: ignore[arg-type]
+            cursor.executemany(translated, [_sent(row, kinds) for row in values])
 
     def next_keys(self, table: str, count: int) -> Sequence[int]:
         """Keys that no row of the table has or ever had."""
@@ -124,10 +124,11 @@ def register_vector(connection: psycopg.Connection[Any]) -> None:
     info = TypeInfo.fetch(connection, "vector")
     if info is None:
         raise LookupError("the database has no type vector")
+    number = info.oid
 
     class VectorDumper(Dumper):
         format = Format.BINARY
-        oid = info.oid
+        oid = number
 
         def dump(self, obj: PgVector) -> bytes:
             return len(obj.values).to_bytes(2, "big") + b"\x00\x00" + obj.values.astype(">f4").tobytes()
@@ -139,7 +140,7 @@ def register_vector(connection: psycopg.Connection[Any]) -> None:
             return np.frombuffer(bytes(data), ">f4", offset=4).astype("<f4").tobytes()
 
     connection.adapters.register_dumper(PgVector, VectorDumper)
-    connection.adapters.register_loader(info.oid, VectorLoader)
+    connection.adapters.register_loader(number, VectorLoader)
 
 
 @lru_cache(maxsize=512)

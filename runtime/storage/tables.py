@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engrain.runtime.errors import StoreError
-from engrain.runtime.storage.database import Connection
+from engrain.runtime.storage.database import Connection, Reader
 from engrain.runtime.storage.files import APPLICATION_ID
 from engrain.runtime.storage.migrations import SCHEMA_VERSION, migrate
 
@@ -25,7 +25,7 @@ def prepare(connection: Connection, path: Path, embedder: str, dimension: int) -
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def is_ready(connection: Connection, path: Path, embedder: str, dimension: int) -> bool:
+def is_ready(connection: Reader, path: Path, embedder: str, dimension: int) -> bool:
     """Whether nothing is left to `prepare`.
 
     Raises `StoreError` unless this program and this embedder can use the file; names both embedders.
@@ -37,12 +37,12 @@ def is_ready(connection: Connection, path: Path, embedder: str, dimension: int) 
     return version == SCHEMA_VERSION
 
 
-def has_tables(connection: Connection) -> bool:
+def has_tables(connection: Reader) -> bool:
     """Whether the file holds anything."""
     return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
-def check_version(connection: Connection, path: Path) -> int:
+def check_version(connection: Reader, path: Path) -> int:
     """The file's schema version. Raises `StoreError` for a file of another program or of a newer version."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise StoreError(f"{path} is a SQLite file of another program; give another path")
@@ -56,13 +56,13 @@ def check_version(connection: Connection, path: Path) -> int:
     return version
 
 
-def stored_embedder(connection: Connection) -> tuple[str, int] | None:
+def stored_embedder(connection: Reader) -> tuple[str, int] | None:
     """Identity and dimension of the vectors in a prepared file."""
     meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
     return (meta["embedder"], int(meta["dimension"])) if "embedder" in meta else None
 
 
-def _check_embedder(connection: Connection, path: Path, embedder: str, dimension: int) -> None:
+def _check_embedder(connection: Reader, path: Path, embedder: str, dimension: int) -> None:
     stored = stored_embedder(connection)
     if stored != (embedder, dimension):
         name, length = stored or ("unknown", 0)
