@@ -112,7 +112,7 @@ def test_consolidate_spares_the_same_words_of_two_messages(cli: Cli) -> None:
     # SLICE-Mem A.4 groups by shared source unit: two messages are two occurrences.
     for text in ("I keep bees.", "i keep bees"):
         cli("add", "--text", text, "--user", "ben", "--time", "2026-01-02T10:00:00+01:00", "--no-gate")
-    assert cli("consolidate", "--user", "ben") == []
+    assert cli("consolidate", "--user", "ben")["changes"] == []
     assert len(cli("list", "--user", "ben")) == 2
 
 
