@@ -25,7 +25,8 @@ def main(path: Path) -> None:
     from mem0 import Memory
 
     material = json.loads(path.read_text(encoding="utf-8"))
-    vectors = material["vectors"]
+    # mem0 strips white space from what it embeds.
+    vectors = {" ".join(text.split()): vector for text, vector in material["vectors"].items()}
     with tempfile.TemporaryDirectory() as folder:
         store = {"collection_name": "peer", "embedding_model_dims": material["dimension"], "path": f"{folder}/vectors"}
         memory = Memory.from_config(
@@ -34,7 +35,7 @@ def main(path: Path) -> None:
                 "history_db_path": f"{folder}/history.db",
             }
         )
-        memory.embedding_model.embed = lambda text, memory_action=None: vectors[text]
+        memory.embedding_model.embed = lambda text, memory_action=None: vectors[" ".join(text.split())]
         adds, searches, found = [], [], []
         for turn in material["turns"]:
             began = time.perf_counter()

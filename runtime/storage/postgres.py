@@ -138,8 +138,6 @@ class Sessions:
         connection: psycopg.Connection[tuple[object, ...]] = _driver().connect(
             self._dsn, autocommit=True, connect_timeout=settings.connect_timeout_s
         )
-            self._dsn, autocommit=True, connect_timeout=settings.connect_timeout_s
-        )
         milliseconds = int(1000 * settings.statement_timeout_s)
         connection.execute(f"SET statement_timeout = {milliseconds}; SET lock_timeout = {milliseconds}")
         # pgvector lives where the database keeps it; the tables in a schema of their own.
