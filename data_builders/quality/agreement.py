@@ -134,7 +134,7 @@ def _patterns(ratings: ArrayLike) -> tuple[Codes, Floats]:
 def _category_counts(patterns: Codes) -> Floats:
     """`P x C`: ratings of each pattern in each category that occurs."""
     categories = np.unique(patterns[patterns != MISSING])
-    return (patterns[:, :, None] == categories).sum(axis=1).astype(np.float64)
+    return np.asarray((patterns[:, :, None] == categories).sum(axis=1), dtype=np.float64)
 
 
 def _corrected(observed: Floats, expected: Floats) -> Floats:
