@@ -14,6 +14,7 @@ from engrain.recipes.cli import run
 VERBS = [
     ["quickstart"],
     ["label"],
+    ["agree"],
     ["annotate"],
     ["build", "gate"],
     ["train", "gate"],
