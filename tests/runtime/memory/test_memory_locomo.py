@@ -32,4 +32,5 @@ def test_single_hop_evidence_is_among_the_first_five(tmp_path: Path) -> None:
     single = [one for one in joined if one.question.category == SINGLE_HOP]
     assert len(single) == 70
     assert found_share(single, 5) >= 0.60
-    assert mean_recall(joined, 10) > mean_recall(alone, 10) + 0.05
+    assert mean_recall(joined, 10) > mean_recall(alone, 10) + 0.15
+    assert mean_recall(joined, 10) >= 0.80 and mean_recall(joined, 20) >= 0.88
