@@ -1,6 +1,7 @@
 # ---
 # jupyter:
 #   jupytext:
+#     formats: ipynb,py:percent
 #     text_representation:
 #       extension: .py
 #       format_name: percent
@@ -10,22 +11,24 @@
 #     name: python3
 # ---
 
-# ruff: noqa: B018, T201
-
 # %% [markdown]
 # # The dependency extractor
 # SLICE-Mem 3.2, A.3 and B.1: admitted turns become user-attributed statements by rules over a dependency graph, with
 # no generative model. This notebook shows what the rules see, how predicates are scored, and what is stored.
 
 # %%
+# ruff: noqa: T201
 from datetime import UTC, datetime
+
+import matplotlib.pyplot as plt
+from IPython.display import HTML, display
 
 from engrain.runtime.extraction.dependency.explain import explain_html, explain_text
 from engrain.runtime.extraction.dependency.extractor import DependencyExtractor
 from engrain.runtime.schema import Role, Turn
 
 extractor = DependencyExtractor.load("spacy")
-extractor.identity
+print(extractor.identity)
 
 # %% [markdown]
 # ## One turn, step by step
@@ -40,12 +43,22 @@ print(explain_text(analysis))
 # The same with the graph drawn.
 
 # %%
-try:
-    from IPython.display import HTML, display
+display(HTML(explain_html(analysis)))
 
-    display(HTML(explain_html(analysis)))
-except ImportError:
-    print(len(explain_html(analysis)), "characters of HTML")
+# %% [markdown]
+# S(p) of every predicate candidate, and which of them a hard filter removed.
+
+# %%
+candidates = [candidate for trace in analysis.traces for candidate in trace.candidates]
+figure, axes = plt.subplots(figsize=(7, 3))
+axes.barh(
+    [candidate.lemma for candidate in candidates],
+    [candidate.score for candidate in candidates],
+    color=["lightgrey" if candidate.filtered else "steelblue" for candidate in candidates],
+)
+axes.invert_yaxis()
+axes.set_xlabel("S(p); grey: filtered")
+plt.show()
 
 # %% [markdown]
 # ## Entries with their dimensions
@@ -75,4 +88,4 @@ for result in extractor.extract_turns(turns):
 # ## What became of the turns
 
 # %%
-dict(extractor.counts)
+print(dict(extractor.counts))
