@@ -87,6 +87,7 @@ def kill_loop(server: TeacherServer, folder: Path, candidates: int, kills: int, 
         code = process.wait()
         assert code == -signal.SIGKILL, f"the run ended unkilled: {said(process)}"
         assert not before & set(sent(server, seen)), "a request that was in the ledger was sent again"
+        logging.info("kill %d: %d answers stored, %d requests seen", kill + 1, len(before), len(server.service.bodies))
     before, seen = stored(ledger), len(server.service.bodies)
     process = start(recipe)
     assert process.wait() == 0, said(process)
