@@ -39,7 +39,9 @@ def consolidate(
     model: Annotated[str | None, typer.Option(help="The model's name at the endpoint.")] = None,
     key: Annotated[str, typer.Option(help="Environment variable with the endpoint's key.")] = "",
     update: Annotated[bool, typer.Option(help="DimMem's update instead of SLICE-Mem's relations.")] = False,
-    ledger: Annotated[str | None, typer.Option(help="Ledger of paid calls; beside the memory file if left out.")] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger of paid calls; beside the memory file if left out.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Drop repetitions and supersede what is outdated, by status, with evidence; texts are never touched."""
@@ -106,7 +108,9 @@ def undo(
     if json:
         console.show_json([change.model_dump(mode="json") for change in taken])
         return
-    console.show_fields(f"undone in {store}", dict(Counter(change.relation.value for change in taken)) or {"changes": 0})
+    console.show_fields(
+        f"undone in {store}", dict(Counter(change.relation.value for change in taken)) or {"changes": 0}
+    )
 
 
 def _undo_since(opened: Memory, user: str, moment: datetime) -> list[Change]:

@@ -136,7 +136,9 @@ def measure(store: SQLiteStore, folder: Path, people: Sequence[str], exact: bool
                 totals["forgotten"] += 1
                 asserting = [s for s in said if s.session < session and says(s.asserted, value, exact)]
                 totals["forgotten with an earlier assertion"] += bool(asserting)
-                totals["of these still active"] += any(s.active and says(s.still_asserted, value, exact) for s in asserting)
+                totals["of these still active"] += any(
+                    s.active and says(s.still_asserted, value, exact) for s in asserting
+                )
             for value in remembered(question.get("memory_evidence")):
                 totals["remembered"] += 1
                 totals["remembered in active records"] += any(s.active and says(s.visible, value, exact) for s in said)
@@ -173,9 +175,12 @@ def run(root: Path, split: str, personas: Sequence[str] | None, path: Path) -> d
 
 def figures(before: Counter[str], after: Counter[str]) -> dict[str, float]:
     """Shares of what was asserted that is still active, and of remembered values, in both states."""
+
     def shares(totals: Counter[str]) -> tuple[float, float]:
         asserted = max(1, totals["forgotten with an earlier assertion"])
-        return totals["of these still active"] / asserted, totals["remembered in active records"] / max(1, totals["remembered"])
+        return totals["of these still active"] / asserted, totals["remembered in active records"] / max(
+            1, totals["remembered"]
+        )
 
     (still_before, kept_before), (still_after, kept_after) = shares(before), shares(after)
     return {

@@ -84,7 +84,13 @@ def _record(name: str, text: str, kind: MemoryType, keywords: tuple[str, ...], m
 def embeddings(kind: str, path: Path, bundle: Path) -> dict[str, Any]:
     """Records embedded by the update and by the baseline, and the pairs each would ask a model about."""
     extractor, embedder = DependencyExtractor.load("spacy"), OnnxEmbedder.load(bundle, threads=1)
-    totals = {"records": 0, "embedded by update": 0, "embedded by baseline": 0, "pairs of update": 0, "pairs of baseline": 0}
+    totals = {
+        "records": 0,
+        "embedded by update": 0,
+        "embedded by baseline": 0,
+        "pairs of update": 0,
+        "pairs of baseline": 0,
+    }
     for turns in GROUPS[kind](path):
         records = records_of(turns, extractor)
         report = Report()
@@ -108,8 +114,10 @@ def labelled_pairs(path: Path, bundle: Path) -> dict[str, Any]:
         if pair["merge_action"] != "MERGE":
             continue
         records = [
-            _record(f"{pair['id']}-{side}", given["content"], MemoryType(given["memory_type"]), tuple(given["keywords"]),
-                    datetime.fromisoformat(given["source_time"]))
+            _record(
+                f"{pair['id']}-{side}", given["content"], MemoryType(given["memory_type"]), tuple(given["keywords"]),
+                datetime.fromisoformat(given["source_time"]),
+            )
             for side, given in (("older", pair["older"]), ("newer", pair["newer"]))
         ]  # fmt: skip
         found["true merges"] += 1

@@ -55,9 +55,7 @@ def parse_object(text: str, longest: int) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def read_claims(
-    text: str, candidates: Sequence[MemoryRecord], longest: int, counts: Counter[str]
-) -> list[Claim]:
+def read_claims(text: str, candidates: Sequence[MemoryRecord], longest: int, counts: Counter[str]) -> list[Claim]:
     """The claims of one relation answer; `counts` takes what was unreadable, unknown, forbidden or said twice."""
     document = parse_object(text, longest)
     entries = document.get("decisions") if document is not None else None
@@ -76,7 +74,9 @@ def read_claims(
         elif name in claims:
             counts["repeated_id"] += 1
         elif (relation := _relation(entry.get("action"), counts)) is not None:
-            claims[name] = Claim(named[name], relation, *(_text(entry.get(key)) for key in ("basis", "scope", "anchor")))
+            claims[name] = Claim(
+                named[name], relation, *(_text(entry.get(key)) for key in ("basis", "scope", "anchor"))
+            )
     return list(claims.values())
 
 

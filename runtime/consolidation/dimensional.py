@@ -141,7 +141,9 @@ class _Update:
             Relation.SUPERSEDE, older, newer, "state_change", evidence=evidence, decided_by=self.client.name
         ).change()
 
-    def _merge(self, record: MemoryRecord, vector: Vectors, older: MemoryRecord, newer: MemoryRecord) -> Sequence[Change]:
+    def _merge(
+        self, record: MemoryRecord, vector: Vectors, older: MemoryRecord, newer: MemoryRecord
+    ) -> Sequence[Change]:
         at = datetime.now(UTC)
         evidence = f"same type and keywords: {', '.join(sorted(_shared(older, newer)))}"
         changes = [
@@ -155,9 +157,7 @@ class _Update:
         return self.store.merge(self.user_id, record, vector, changes)
 
 
-def merged_record(
-    older: MemoryRecord, newer: MemoryRecord, content: str, model: str, embedder: str
-) -> MemoryRecord:
+def merged_record(older: MemoryRecord, newer: MemoryRecord, content: str, model: str, embedder: str) -> MemoryRecord:
     """The record that says what both say; where a field is single, the newer one's, or the older's when it has none."""
     return newer.model_copy(
         update={

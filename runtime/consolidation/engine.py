@@ -137,7 +137,7 @@ class _Run:
                 continue
             self.report.counts["pairs"] += 1
             finding = relate(older, newer)
-            if finding is None or finding.latest_only and settled or self._is_struck(older.record.id, finding.part):
+            if finding is None or (finding.latest_only and settled) or self._is_struck(older.record.id, finding.part):
                 continue
             settled = settled or finding.latest_only
             found.append(

@@ -2,6 +2,7 @@
 
 The wording is this project's own. Memories go in as JSON strings, announced as data: what they say is never an order.
 """
+# ruff: noqa: E501  (lines of a prompt)
 
 from __future__ import annotations
 

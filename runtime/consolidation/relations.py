@@ -67,7 +67,9 @@ class _Pass:
             targets = [record for record in fresh[start : start + width] if record.id not in self.hidden]
             jobs = [Job(target, tuple(neighbours.of(target, self.hidden))) for target in targets]
             asked = [job for job in jobs if job.candidates]
-            idle = [record.id for record in fresh[start : start + width] if record.id not in {j.target.id for j in asked}]
+            idle = [
+                record.id for record in fresh[start : start + width] if record.id not in {j.target.id for j in asked}
+            ]
             self.store.apply(self.user_id, (), method=self.method, done=idle)
             outcomes = answer_all(self.client, [self._call(job) for job in asked])
             failed = [outcome for job, outcome in zip(asked, outcomes, strict=True) if not self._settle(job, outcome)]

@@ -1,4 +1,5 @@
 """Corrections: the same event or fact told again with one value mended."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.schema import MemoryType
 
-LIGHT = frozenset("pay take have go make use get still turn becom was start do date".split())
-LIKING = frozenset("love enjoy dislik hate ador prefer fond stand detest fan".split())
-_ORDER = re.compile(r"\b(?:than|instead|rather|before|after|over|from\b.*\bto|for|because|so)\b", re.IGNORECASE)
+LIGHT = wording.words("pay take have go make use get still turn becom was start do date")
+LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan")
+_ORDER = re.compile(r"\b(?:than|instead|rather|before|after|over|from\b.*\bto|because)\b|'s\b.*'s\b", re.IGNORECASE)
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
     r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done)\b|n't\b",
@@ -29,10 +29,11 @@ def same_statement(older: Reading, newer: Reading) -> bool:
 
 
 def event_like(reading: Reading) -> bool:
-    """Something that happened at a time, and may happen again: equal words are then no proof of one event."""
-    if reading.record.memory_type is MemoryType.EPISODIC:
-        return True
-    return reading.record.memory_type is None and bool(wording.EVENTIVE.search(reading.masked))
+    """Something that happens at a time, and may happen again: equal words are then no proof of one event.
+
+    A record without a type (a turn as it was given) may be one.
+    """
+    return reading.record.memory_type in (MemoryType.EPISODIC, None)
 
 
 def shares_source(older: Reading, newer: Reading) -> bool:
@@ -55,7 +56,9 @@ def _same_occasion(older: Reading, newer: Reading) -> bool:
 
 
 def _same_words(older: Reading, newer: Reading) -> bool:
-    if _opens(older) != _opens(newer) or (_has_order(older) or _has_order(newer)) and _sequence(older) != _sequence(newer):
+    if _opens(older) != _opens(newer) or (
+        (_has_order(older) or _has_order(newer)) and _sequence(older) != _sequence(newer)
+    ):
         return False
     mine, theirs = (reading.norms - LIGHT - LIKING for reading in (older, newer))
     return bool(mine) and mine == theirs and _names(older) == _names(newer)
@@ -68,7 +71,9 @@ def _opens(reading: Reading) -> bool:
 
 def _has_order(reading: Reading) -> bool:
     """Words whose order decides the meaning: comparisons, directions, denials of one part of several."""
-    return bool(_ORDER.search(reading.masked)) or reading.clause(0, len(reading.text)).negative and len(reading.parts) > 1
+    return bool(_ORDER.search(reading.masked)) or (
+        reading.clause(0, len(reading.text)).negative and len(reading.parts) > 1
+    )
 
 
 def _sequence(reading: Reading) -> list[str]:
@@ -82,8 +87,10 @@ def _names(reading: Reading) -> list[str]:
 
 
 def _signature(reading: Reading) -> tuple[object, ...]:
-    due = bool(re.search(r"\b(?:need|has|have|still|plan|going|want)\w*\s+to\b", reading.masked, re.IGNORECASE))
+    due = bool(
+        re.search(r"\b(?:need|has|have|still|plan|going|want)\w*\s+to\b|\bwill\b|'ll\b", reading.masked, re.IGNORECASE)
+    )
     clause = reading.clause(0, len(reading.text))
-    news = sorted(set(match[0].casefold() for match in _NEWS.finditer(reading.masked)))
+    news = sorted({match[0].casefold() for match in _NEWS.finditer(reading.masked)})
     negative = clause.negative and not clause.liking
     return negative, clause.liking, due, clause.past_habit, clause.hedged, news, reading.subject_people

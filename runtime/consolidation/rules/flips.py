@@ -9,7 +9,7 @@ from engrain.runtime.consolidation.rules.matching import Struck, trim
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.schema import MemoryType
 
-_LIKING = frozenset("love enjoy dislik hate ador prefer fond stand detest fan keen care".split())
+_LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan keen care")
 _PAST = re.compile(r"\b(?:did|was|were|had|\w+ed)\b", re.IGNORECASE)
 
 

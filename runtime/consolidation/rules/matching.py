@@ -7,20 +7,42 @@ from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
-from engrain.runtime.consolidation.rules.tokens import normalise
 from engrain.runtime.consolidation.rules.retractions import Kind, Retraction
+from engrain.runtime.consolidation.rules.tokens import normalise
 from engrain.runtime.schema import MemoryType
 
 _TIME_WORDS = frozenset(
     normalise(word)
-    for word in "today yesterday tonight tomorrow morning evening afternoon night week weekend month day soon earlier "
-    "recently last next year".split()
+    for word in [
+        "today",
+        "yesterday",
+        "tonight",
+        "tomorrow",
+        "morning",
+        "evening",
+        "afternoon",
+        "night",
+        "week",
+        "weekend",
+        "month",
+        "day",
+        "soon",
+        "earlier",
+        "recently",
+        "last",
+        "next",
+        "year",
+    ]
 )
 _DAY_PARTS = frozenset(normalise(word) for word in ("morning", "evening", "afternoon", "night", "weekend"))
-_HEADS = frozenset("list task item to-do todo thing project plan subscript membership appoint event status time app".split())
+_HEADS = wording.words(
+    "list task item to-do todo thing project plan subscript membership appoint event status time app"
+)
 """Nouns that only say what kind of thing a name stands for."""
 _FOR_NOW = re.compile(r"\b(?:tonight|today|right now|for now|at the moment|this (?:week|morning|evening|time))\b", re.I)
-_HOME = re.compile(r"\b(?:liv(?:es?|ing)|resid\w+|based|home|address|stay\w*|flat|house|meeting|office|class)\b", re.IGNORECASE)
+_HOME = re.compile(
+    r"\b(?:liv(?:es?|ing)|resid\w+|based|home|address|stay\w*|flat|house|meeting|office|class)\b", re.IGNORECASE
+)
 _INSTEAD = re.compile(r"\s*(?:instead|rather|in place)\b", re.IGNORECASE)
 _HELD = re.compile(r"\b(?:own(?:s|ed)?|ha(?:s|ve)|drives?|rides?|keeps?|got|plays?|uses?)\b", re.IGNORECASE)
 _BELONGS = re.compile(
@@ -92,7 +114,7 @@ def _ended(retraction: Retraction, unit: Clause, sentence: Clause, older: Readin
     if _other_times(retraction.old, unit):
         return False
     # Liking a thing survives giving it up, unless it is the liking that ended.
-    return not (unit.liking or sentence.liking and not _HELD.search(unit.masked))
+    return not (unit.liking or (sentence.liking and not _HELD.search(unit.masked)))
 
 
 def _parted(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
@@ -112,7 +134,7 @@ def _cancelled(retraction: Retraction, unit: Clause, sentence: Clause, older: Re
 
 
 def _removed(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
-    scope = {word for word in retraction.context - wording.GENERIC_NOUNS - wording.FRAME_WORDS}
+    scope = retraction.context - wording.GENERIC_NOUNS - wording.FRAME_WORDS
     return not unit.negative and not _recurs_once(older, newer) and (scope <= older.norms or bool(scope & older.norms))
 
 
@@ -128,7 +150,7 @@ def _done(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading
 def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
     if _one_off(newer, older) or unit.negative:
         return False
-    if not _same_subject(retraction, older) or _moved_home(retraction) and not _HOME.search(unit.masked):
+    if not _same_subject(retraction, older) or (_moved_home(retraction) and not _HOME.search(unit.masked)):
         return False
     if _INSTEAD.match(retraction.anchor.masked) and _FOR_NOW.search(newer.masked):
         return False
@@ -160,7 +182,7 @@ def _other_times(old: Clause, unit: Clause) -> bool:
     """What ended on Fridays, or in the evening, goes on on Mondays and in the morning."""
     days = {token.norm for token in unit.tokens if token.date} - old.norms
     parts = (old.norms - unit.norms) & _DAY_PARTS
-    return bool(parts or days and any(token.date for token in old.tokens))
+    return bool(parts or (days and any(token.date for token in old.tokens)))
 
 
 def _same_subject(retraction: Retraction, older: Reading) -> bool:
@@ -180,7 +202,7 @@ def _same_event(retraction: Retraction, older: Reading, newer: Reading, shared: 
 
 
 def _moved_home(retraction: Retraction) -> bool:
-    """"User moved from A to B" ends living in A, and nothing else that happened there."""
+    """ "User moved from A to B" ends living in A, and nothing else that happened there."""
     return not retraction.context and bool(re.match(r"(?:mov|relocat)", retraction.anchor.masked, re.IGNORECASE))
 
 

@@ -1,4 +1,5 @@
 """Liking and disliking, and the ways in which English says that it is over."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 

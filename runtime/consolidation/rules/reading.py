@@ -2,6 +2,7 @@
 
 Quoted words are masked before any cue is looked for, so that a task called 'cancel the gym contract' cancels nothing.
 """
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """What a newer record takes back, found by cue: given up, cancelled, removed, done, replaced, no longer liked."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ _CHANGE_VERBS = (
 )
 
 _PATTERNS: tuple[tuple[Kind, str], ...] = (
-    (Kind.REMOVED, rf"\bno longer (?:track\w*|need\w* to track|ha(?:s|ve)|need\w*|want\w*)\s+(?P<old>['\"“‘*]_+['\"”’*])"),
+    (Kind.REMOVED, r"\bno longer (?:track\w*|need\w* to track|ha(?:s|ve)|need\w*|want\w*)\s+(?P<old>['\"“‘*]_+['\"”’*])"),
     (
         Kind.REMOVED,
         rf"\b(?:remov|delet|drop|strik|struck|cross|tak|took|eras|clear|tick|check|scratch)\w*\s+(?:out\s+)?(?P<old>[^.;!?]+?)\s+"
@@ -138,7 +139,7 @@ def _cued(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
             if _future(newer.masked[sentence.start : match.start()], kind):
                 continue
             old = newer.clause(*_trimmed(newer, *match.span("old")))
-            if not old.tokens or kind is Kind.ENDED and not _own_end(newer, sentence, match, old):
+            if not old.tokens or (kind is Kind.ENDED and not _own_end(newer, sentence, match, old)):
                 continue
             yield Retraction(kind, old, newer.clause(*match.span()), 0, *_surroundings(newer, sentence, match, kind))
 

@@ -2,6 +2,7 @@
 
 Preferences are not among them: liking one thing never ends liking another.
 """
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
@@ -66,8 +67,8 @@ def single_state(reading: Reading) -> State | None:
     return state if not extra - wording.FRAME_WORDS - _DATES else None
 
 
-_DATES = frozenset(
-    "january february march april may june july august september october november december".split()
+_DATES = wording.words(
+    "january february march april may june july august september october november december"
 ) | frozenset(str(number) for number in [*range(1, 32), *range(1950, 2101)])
 
 

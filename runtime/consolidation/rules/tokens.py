@@ -21,7 +21,10 @@ _WORD = re.compile(
     r"|(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?P<suffix>st|nd|rd|th)?|(?P<sign>[$€£%])"
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*(?:[^\W_]*))"
 )
-_MONTHS = ("january february march april may june july august september october november december").split()
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
 _NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
 _METRE = re.compile(r"(\d+)\.(\d{2})\s*m\b")
 
@@ -95,7 +98,7 @@ def _number(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
     plain = match["number"].replace(",", "")
     if metre := _METRE.match(text, match.start()):
         return [(f"{int(metre[1])}{metre[2]}", True, True), ("cm", False, False)]
-    if plain.endswith(".00") or plain.endswith(".0"):
+    if plain.endswith((".00", ".0")):
         plain = plain.partition(".")[0]
     return [(plain.lstrip("0") or "0", True, True)]
 
@@ -109,14 +112,14 @@ def _word(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
         return []
     if lower in wording.NUMBER_WORDS:
         return [(wording.NUMBER_WORDS[lower], True, True)]
-    if lower in wording.CONTRACTIONS or lower == "m" and _METRE.match(text, max(0, match.start() - 5)):
+    if lower in wording.CONTRACTIONS or (lower == "m" and _METRE.match(text, max(0, match.start() - 5))):
         return []
     if lower == "may" and surface[0].isupper() and match.start() > 0:
         return [("may", True, False)]
     if lower in wording.NOT_NAMES:
         return [(normalise(lower), False, False)]
     opens = match.start() == 0 or text[: match.start()].rstrip(" '\"“‘").endswith((".", "!", "?", ":"))
-    named = surface[0].isupper() and (not opens or len(surface) > 1 and surface.isupper())
+    named = surface[0].isupper() and (not opens or (len(surface) > 1 and surface.isupper()))
     if lower in _MONTHS or lower.rstrip("s") in wording.WEEKDAYS:
         return [(lower.rstrip("s") if lower.rstrip("s") in wording.WEEKDAYS else lower, True, False)]
     return [(normalise(lower), named, False)]

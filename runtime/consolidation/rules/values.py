@@ -3,6 +3,7 @@
 The newer record must say that the value changed, or is the value now; the attribute must be the same with its period,
 project and owner; and the older record must hold another value of the same kind (a time for a time, a sum for a sum).
 """
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ _NEW: tuple[re.Pattern[str], ...] = tuple(
         rf"\b(?:User|I)\s+(?:(?:has|have|just|would like to|wants to|wanted to|decided to)\s+)*{_CHANGED}\s+(?:the\s+|a\s+|my\s+|their\s+|this\s+)?(?!new\b)(?P<attr>[^,.;!?]+?)\s+(?:back\s+|up\s+|down\s+)?(?:to|for|at|until)\s+(?P<value>.+?){_END}",
         rf"\b(?:User|I)\s+(?:has\s+|have\s+)?(?:set|made|chose|agreed)\s+(?:(?:a|the|my|their)\s+)?new\s+(?P<attr>[^,.;!?]+?)\s+(?:of|at|for|to)\s+(?P<value>.+?){_END}",
         rf"\b(?:User|I)\s+(?:has\s+|have\s+)?(?:switched|changed|moved)\s+(?:over\s+)?to\s+(?P<value>[^,.;!?]+?)\s+as\s+(?:the\s+|my\s+|their\s+)?(?P<attr>.+?){_END}",
-        rf"\b(?:User|I)\s+(?:has|have|got)\s+a\s+new\s+(?P<attr>[^,.;!?]+?),\s+(?P<value>[^,.;!?]+)",
+        r"\b(?:User|I)\s+(?:has|have|got)\s+a\s+new\s+(?P<attr>[^,.;!?]+?),\s+(?P<value>[^,.;!?]+)",
     )
 )
 _HELD = re.compile(
@@ -36,7 +37,7 @@ _HELD = re.compile(
     r"closes|opens)\s+(?:now\s+)?(?P<value>.+)",
     re.IGNORECASE,
 )
-OPTIONAL = frozenset("new goal target aim want need current status level number total amount this the own".split())
+OPTIONAL = wording.words("new goal target aim want need current status level number total amount this the own")
 """Words of an attribute that may stand on one side only: a step goal is what somebody wants to walk."""
 _ADDING = re.compile(r"(?:also )?(?:includ|add|be |hav|mak|reflect|show|say)", re.IGNORECASE)
 _UNIT = re.compile(r"(\d[\d,.:]*)(?:\s*(am|pm|a\.m\.|p\.m\.)|\s+([a-z]+))?", re.IGNORECASE)
@@ -72,8 +73,10 @@ def new_settings(newer: Reading) -> Iterator[Setting]:
 
 
 def _too_vague(attribute: frozenset[str], text: str) -> bool:
-    """"The budget" may be of anything; "User's address" and "the lunch budget" are not vague."""
-    return not attribute - OPTIONAL - wording.GENERIC_NOUNS and not re.match(r"(?:User's|My)\b|User (?:has|switched)\b", text)
+    """ "The budget" may be of anything; "User's address" and "the lunch budget" are not vague."""
+    return not attribute - OPTIONAL - wording.GENERIC_NOUNS and not re.match(
+        r"(?:User's|My)\b|User (?:has|switched)\b", text
+    )
 
 
 def match_setting(setting: Setting, older: Reading, newer: Reading) -> Struck | None:
@@ -82,7 +85,7 @@ def match_setting(setting: Setting, older: Reading, newer: Reading) -> Struck | 
     if not wanted or setting.value.norms <= older.norms:
         return None
     for unit in (*older.parts, *older.sentences):
-        if unit.hedged and not wording.FUTURE.search(unit.masked) or unit.past_habit or unit.negative:
+        if (unit.hedged and not wording.FUTURE.search(unit.masked)) or unit.past_habit or unit.negative:
             continue
         if wanted <= unit.norms and _same_scope(setting, unit, older, newer):
             start, end = trim(older, unit.start, unit.end)

@@ -1,11 +1,13 @@
 """The words that the rules know, as data. All of a general English kind: no list of names, brands or topics."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
 import re
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """The words of a list that is written as one string."""
     return frozenset(text.split())
 
 
@@ -19,17 +21,16 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 SIGNS = {"$": "dollar", "€": "euro", "£": "pound", "%": "percent"}
-NUMBER_WORDS = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
-    )
-}
-WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
-CONTRACTIONS = _words("don't doesn't didn't isn't aren't wasn't weren't won't can't cannot hasn't haven't wouldn't")
-NOT_NAMES = _words("user i i'm i've i'd i'll")
+_ONE_TO_FIFTEEN = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen",
+)  # fmt: skip
+NUMBER_WORDS = {word: str(value) for value, word in enumerate(_ONE_TO_FIFTEEN)}
+WEEKDAYS = words("monday tuesday wednesday thursday friday saturday sunday")
+CONTRACTIONS = words("don't doesn't didn't isn't aren't wasn't weren't won't can't cannot hasn't haven't wouldn't")
+NOT_NAMES = words("user i i'm i've i'd i'll")
 
-FUNCTION_WORDS = _words(
+FUNCTION_WORDS = words(
     "a an the this that these those such user i me my mine myself we us our you your he him his she her it its they "
     "them their theirs themself themselv who whom whose which what where when am is are was were be been being do doe "
     "did have has had having will would shall should can could let about as at by for from in into of off on onto out "
@@ -59,7 +60,7 @@ BASE_FORMS = _pairs(
     "dollar: dollars usd bucks; euro: euros eur; pound: pounds gbp"
 )
 
-GENERIC_NOUNS = _words(
+GENERIC_NOUNS = words(
     "music song sound tune artist band singer film movi cinema director actor actress book novel author writer write "
     "read stori work style perform food drink cuisin dish recip genr topic type place destin travel trip region "
     "thing stuff item task list to-do todo tracker calendar reminder personal profession work schedul note team time "
@@ -68,7 +69,7 @@ GENERIC_NOUNS = _words(
 )
 """Normalised nouns that say what kind of thing is meant; they may be missing on one side."""
 
-FRAME_WORDS = _words(
+FRAME_WORDS = words(
     "list item task to-do todo add includ put need want plan remind reminder mark ask updat chang set note make do get "
     "have user tracker calendar key pleas help like speak think know feel go try start use keep track current goal "
     "today tomorrow yesterday tonight week day weekend morning afternoon evening soon later next last late time also "
@@ -79,10 +80,10 @@ FRAME_WORDS = _words(
 """Normalised words that introduce a statement and are no statement themselves: what is left of a record once its
 content is struck."""
 
-CORRECTION_WORDS = _words("correct typo misread mistak mistaken wrong mean meant mix sorri error actual take make get")
+CORRECTION_WORDS = words("correct typo misread mistak mistaken wrong mean meant mix sorri error actual take make get")
 """Normalised words that announce a correction, and verbs that say nothing beside one."""
 
-PEOPLE = _words(
+PEOPLE = words(
     "sister brother mother father mum mom dad parent wife husband partner girlfriend boyfriend fianc son daughter "
     "child twin cousin uncle aunt nephew niec grandmoth grandfath grandma grandpa friend colleagu cowork boss manag "
     "flatmat roommat housemat neighbour neighbor landlord teacher doctor trainer coach tutor dog cat famili baby "

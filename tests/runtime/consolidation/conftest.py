@@ -18,8 +18,8 @@ from engrain.runtime.schema import MemoryRecord
 # importlib mode puts no test folder on the path.
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "llm")]
 
-from local_server import LocalServer
-from word_records import START, WordEmbedder, make_record
+from local_server import LocalServer  # noqa: E402
+from word_records import START, WordEmbedder, make_record  # noqa: E402
 
 Make = Callable[..., MemoryRecord]
 

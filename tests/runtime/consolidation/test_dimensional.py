@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,7 +19,10 @@ from engrain.runtime.schema import MemoryRecord, MemoryType, Role, Scope, Status
 from engrain.runtime.storage.protocol import Admission, Batch, NewTurn
 
 # DimMem A.2.
-GOLD_OLD = "The user is trying to reach the Gold level on their Starbucks Rewards app and wants to know how many stars are needed."
+GOLD_OLD = (
+    "The user is trying to reach the Gold level on their Starbucks Rewards app and wants to know how many stars are "
+    "needed."
+)
 GOLD_NEW = "The user corrected that 125 stars are needed to reach Gold level on the Starbucks Rewards app, not 400."
 GOLD_KEYS = ("starbucks", "gold level", "stars")
 
@@ -69,7 +71,10 @@ DOG, BISCUIT = "User has a greyhound.", "User has a greyhound from Leeds named B
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        ({"action": "MERGE", "content": "User has a greyhound named Biscuit from Leeds."}, "User has a greyhound named Biscuit from Leeds."),
+        (
+            {"action": "MERGE", "content": "User has a greyhound named Biscuit from Leeds."},
+            "User has a greyhound named Biscuit from Leeds.",
+        ),
         ({"action": "merge"}, f"{DOG} {BISCUIT}"),
     ],
 )
@@ -94,7 +99,7 @@ def test_a_merge_links_to_both_and_loses_nothing(
     ("older", "newer", "kind", "answer", "count"),
     [
         (DOG, BISCUIT, "fact", {"action": "MERGE", "content": "User has a greyhound."}, "refused_would_lose"),
-        (DOG, BISCUIT, "fact", {"action": "MERGE", "content": BISCUIT + " It is Rex's brother."}, "refused_would_invent"),
+        (DOG, BISCUIT, "fact", {"action": "MERGE", "content": f"{BISCUIT} Rex sleeps."}, "refused_would_invent"),
         (DOG, BISCUIT, "fact", {"action": "DELETE"}, "unparseable"),
         (DOG, BISCUIT, "fact", "Merge them, please.", "unparseable"),
         (DOG, BISCUIT, "fact", ["MERGE"], "unparseable"),
@@ -132,8 +137,15 @@ def test_the_filter_finds_exactly_the_pairs_of_one_type_and_enough_keywords(make
     ]
 
     def near(a: MemoryRecord, b: MemoryRecord) -> bool:
+        if not a.keywords or not b.keywords:
+            return False
         first, second = set(a.keywords), set(b.keywords)
-        return a.memory_type is b.memory_type and bool(first) and bool(second) and len(first & second) / len(first | second) >= 0.3
+        return (
+            a.memory_type is b.memory_type
+            and bool(first)
+            and bool(second)
+            and len(first & second) / len(first | second) >= 0.3
+        )
 
     wanted = {(i, j) for j in range(300) for i in range(j) if near(records[i], records[j])}
     found = list(filtered_pairs(records, FilterSettings(scan=10_000)))
@@ -141,9 +153,15 @@ def test_the_filter_finds_exactly_the_pairs_of_one_type_and_enough_keywords(make
 
 
 def test_only_filtered_records_are_embedded(make: Any) -> None:
-    records = [make("a", DOG, keywords=("dog",)), make("b", BISCUIT, 1, keywords=("dog",)), make("c", "User skis.", 2, keywords=("ski",))]
+    records = [
+        make("a", DOG, keywords=("dog",)),
+        make("b", BISCUIT, 1, keywords=("dog",)),
+        make("c", "User skis.", 2, keywords=("ski",)),
+    ]
     embedder, report = WordEmbedder(), Report()
-    pairs = candidate_pairs(records, {"a", "b", "c"}, embedder, ConsolidationSettings(dimensions=FilterSettings(min_cosine=0.5)), report)
+    pairs = candidate_pairs(
+        records, {"a", "b", "c"}, embedder, ConsolidationSettings(dimensions=FilterSettings(min_cosine=0.5)), report
+    )
 
     assert [(older.id, newer.id) for older, newer in pairs] == [("a", "b")]
     assert embedder.embedded == report.counts["embedded"] == 2

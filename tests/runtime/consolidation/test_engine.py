@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -125,10 +126,8 @@ def test_an_interrupted_run_goes_on(memory: Memory, say: Say, monkeypatch: Any, 
 
     with monkeypatch.context() as patched:
         patched.setattr(memory.store, "apply", stopping)
-        try:
+        with suppress(KeyboardInterrupt):
             memory.consolidate(user_id="ana")
-        except KeyboardInterrupt:
-            pass
     memory.consolidate(user_id="ana")
 
     wanted = [STORY[0], STORY[2], STORY[3], STORY[4]]
@@ -154,7 +153,13 @@ def test_as_of_reads_see_what_was_true_then(memory: Memory, say: Say) -> None:
 
 
 def test_state_pass_in_time_order(make: Any) -> None:
-    texts = ["User lives in Rome.", "User lives in Rome.", "User lives in Oslo.", "User lives in Rome.", "User likes tea."]
+    texts = [
+        "User lives in Rome.",
+        "User lives in Rome.",
+        "User lives in Oslo.",
+        "User lives in Rome.",
+        "User likes tea.",
+    ]
     readings = [Reading(make(str(day), text, day)) for day, text in enumerate(texts)]
     found = [(d.relation, d.older.id, d.newer.id) for d in state_pass(readings)]
 

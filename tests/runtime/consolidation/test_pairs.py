@@ -63,7 +63,9 @@ def test_rules_alone_hide_precisely_and_never_a_trap(half: str) -> None:
 @pytest.mark.parametrize("half", HALVES)
 def test_a_part_that_is_struck_is_the_outdated_part(half: str) -> None:
     results = [(pair, finding) for pair in read_pairs(half) if (finding := found(pair)) and finding.part]
-    struck = {pair["id"]: (pair["older"]["content"][slice(*finding.part)], pair["partial"]) for pair, finding in results}
+    struck = {
+        pair["id"]: (pair["older"]["content"][slice(*finding.part)], pair["partial"]) for pair, finding in results
+    }
 
     wrong = {name: texts for name, texts in struck.items() if texts[0] != texts[1]}
     assert len(wrong) <= len(struck) // 4, wrong

@@ -62,7 +62,7 @@ CHANGES = [
     ("User's wedding is on 4 June.", "User postponed the wedding to 9 September."),
     ("User has the task 'clean the oven'.", "User deleted the task 'clean the oven'."),
     ("User really likes Wilco's music.", "User used to really like Wilco, but has gone off them."),
-    ("User needs to plan the field work schedule.", "User is no longer tracking \"Plan field work schedule\"."),
+    ("User needs to plan the field work schedule.", 'User is no longer tracking "Plan field work schedule".'),
     ("The proposed budget for this project is $90,000.", "User asks to update the budget from $90,000 to $125,000."),
 ]
 
