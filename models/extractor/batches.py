@@ -20,7 +20,8 @@ from engrain.models.extractor.packing import (
     pack_rows,
     plan_packed_pass,
 )
-from engrain.models.training.batches import padding_share, plan_pass, sorted_batches
+from engrain.models.training.batches import padding_share, plan_pass, rank_share, sorted_batches
+from engrain.models.training.strategies import World
 from engrain.runtime.errors import InputError
 
 
@@ -102,29 +103,36 @@ class ExtractorData(pl.LightningDataModule):
         pad_id: int,
         seed: int,
         additive: bool = False,
+        world: World | None = None,
     ) -> None:
         super().__init__()
         self.train, self.validation, self.config = train, validation, config
-        self.pad_id, self.seed, self.additive = pad_id, seed, additive
+        self.pad_id, self.seed, self.additive, self.world = pad_id, seed, additive, world or World()
+        self.step_batches = config.accumulate * self.world.size
         self.shared = _shared(config, train.examples)
         passes = self._passes()
-        self.steps = sum(len(batches) for batches in passes) // config.accumulate
+        self.steps = sum(len(batches) for batches in passes) // self.step_batches
         if config.max_steps is not None:
             self.steps = min(self.steps, config.max_steps)
         """Optimiser steps of the whole run."""
         plan = [planned for batches in passes for planned in self._with_targets(batches)]
-        self.planned = self._batches(train, plan[: self.steps * config.accumulate], self.shared)
+        self.planned = self._batches(train, plan[: self.steps * self.step_batches], self.shared)
+        """The micro-batches of all ranks; a rank trains on every `world.size`-th of them."""
 
     def padding_share(self) -> float:
         """Share of the training positions that are padding."""
         return self.planned.padding_share()
 
     def train_dataloader(self) -> ResumableLoader:
-        """Every pass, one after the other."""
-        return ResumableLoader(self.planned)
+        """Every pass, one after the other: this rank's micro-batches."""
+        own = rank_share(self.planned.plan, self.world.rank, self.world.size)
+        return ResumableLoader(self._batches(self.train, own, self.shared))
 
     def val_dataloader(self) -> DataLoader[Batch]:
-        """Every validation row once, sorted by length, or packed."""
+        """Every validation row once over all ranks, sorted by length, or packed.
+
+        Ranks get equally many batches; one that repeats another's to fill up has no target tokens of its own.
+        """
         lengths, size = self.validation.lengths, self.config.eval_batch_size
         shared = _shared(self.config, self.validation.examples)
         if shared is None:
@@ -136,7 +144,9 @@ class ExtractorData(pl.LightningDataModule):
         for batch in sorted_batches([length for _, length in packs], size):
             rows = tuple(packs[place][0] for place in batch)
             plan.append(Planned(rows, _targets(self.validation, rows)))
-        batches = self._batches(self.validation, plan, shared)
+        missing = -len(plan) % self.world.size
+        plan += [Planned(plan[-1].packs, 0)] * missing
+        batches = self._batches(self.validation, rank_share(plan, self.world.rank, self.world.size), shared)
         return DataLoader(batches, batch_size=None, generator=torch.Generator().manual_seed(0))
 
     def _batches(self, encoded: EncodedSet, plan: Sequence[Planned], shared: int | None) -> PlannedBatches:
@@ -150,7 +160,7 @@ class ExtractorData(pl.LightningDataModule):
         config, passes, planned = self.config, list[list[tuple[Pack, ...]]](), 0
         phases = config.phases or (TrainingPhase(epochs=config.epochs),)
         for rows in (self._rows(phase) for phase in phases for _ in range(phase.epochs)):
-            if config.max_steps is not None and planned >= config.max_steps * config.accumulate:
+            if config.max_steps is not None and planned >= config.max_steps * self.step_batches:
                 break
             passes.append(self._pass(rows, len(passes)))
             planned += len(passes[-1])
@@ -174,7 +184,7 @@ class ExtractorData(pl.LightningDataModule):
         lengths, config = [len(self.train.examples[row].ids) for row in rows], self.config
         common = {
             "batch_size": config.batch_size,
-            "accumulate": config.accumulate,
+            "accumulate": self.step_batches,
             "bucket_steps": config.bucket_steps,
             "seed": self.seed,
             "epoch": epoch,
@@ -187,7 +197,7 @@ class ExtractorData(pl.LightningDataModule):
 
     def _with_targets(self, batches: list[tuple[Pack, ...]]) -> list[Planned]:
         """Each micro-batch with the target tokens of its whole step: what its loss is divided by."""
-        plan, size = list[Planned](), self.config.accumulate
+        plan, size = list[Planned](), self.step_batches
         for first in range(0, len(batches), size):
             step = batches[first : first + size]
             total = sum(_targets(self.train, packs) for packs in step)

@@ -10,6 +10,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from engrain.models.training.settings import Strategy
 from engrain.runtime.schema import Contract, WindowStyle
 
 DType = Literal["float32", "bfloat16"]
@@ -105,6 +106,10 @@ class ExtractorTrainingConfig(Contract):
     eval_batch_size: int = Field(default=4, ge=1, le=4096, description="Examples of one evaluation pass.")
     precision: Literal["32-true", "bf16-mixed"] = Field(default="32-true", description="Lightning precision.")
     accelerator: Literal["auto", "cpu", "gpu"] = Field(default="auto", description="Lightning accelerator.")
+    strategy: Strategy = Field(
+        default="single",
+        description="single; or ddp, fsdp (fully_shard), zero2, zero3 over the processes that torchrun starts.",
+    )
 
 
 class ExtractorDecodingConfig(Contract):

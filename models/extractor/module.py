@@ -16,6 +16,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from engrain.models.extractor.config import ExtractorConfig, LoraSettings
 from engrain.models.extractor.data import IGNORED, Batch
+from engrain.models.training.strategies import shard
 from engrain.runtime.errors import InputError, TrainingError
 
 CHECKPOINT_KEY = "engrain_extractor"
@@ -54,7 +55,8 @@ class ExtractorModule(pl.LightningModule):
     """Trains a peft model.
 
     `steps` is the number of optimiser steps of the whole run (the schedule's length); `names` gives the example ids
-    of a micro-batch by its index, to name a bad one; `facts` are written into every checkpoint.
+    of a micro-batch by its index, to name a bad one; `facts` are written into every checkpoint. `processes` is how many
+    ranks share a step: their gradients are averaged, so each one's loss is multiplied by it.
     """
 
     def __init__(
@@ -65,9 +67,10 @@ class ExtractorModule(pl.LightningModule):
         steps: int = 1,
         names: Callable[[int], list[str]] | None = None,
         facts: dict[str, Any] | None = None,
+        processes: int = 1,
     ) -> None:
         super().__init__()
-        self.model, self.config, self.steps = model, config, steps
+        self.model, self.config, self.steps, self.processes = model, config, steps, processes
         self.names = names or (lambda index: [str(index)])
         self.facts = facts or {}
         self.validation_loss = math.nan
@@ -79,6 +82,10 @@ class ExtractorModule(pl.LightningModule):
             model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
             model.enable_input_require_grads()
         model.train()  # Loaded models are in evaluation mode, and Lightning leaves modes as they are: no dropout.
+
+    def configure_model(self) -> None:
+        """Shard the model when the strategy is fully_shard; nothing otherwise."""
+        shard(self, self.model)
 
     def loss_sum(self, batch: Batch) -> Tensor:
         """Cross-entropy summed over the target tokens of a micro-batch, in float32; a scalar.
@@ -115,7 +122,7 @@ class ExtractorModule(pl.LightningModule):
                 f"the loss is {float(total.detach())} at step {self.global_step} (examples {names}); look at these "
                 "examples, lower training.learning_rate, or set model.attention=eager"
             )
-        return total * self.config.training.accumulate / batch["step_targets"]
+        return total * (self.config.training.accumulate * self.processes) / batch["step_targets"]
 
     def on_validation_epoch_start(self) -> None:
         """Forget the sums of the evaluation before."""
@@ -123,11 +130,13 @@ class ExtractorModule(pl.LightningModule):
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Keep this batch's loss and number of target tokens; nothing is averaged here."""
-        self._sums.append(torch.stack([self.loss_sum(batch).double(), batch["step_targets"].double()]))
+        counts = (batch["step_targets"] > 0).double()  # A batch that fills up a rank counts for nothing.
+        self._sums.append(torch.stack([self.loss_sum(batch).double() * counts, batch["step_targets"].double()]))
 
     def on_validation_epoch_end(self) -> None:
         """Mean loss over all target tokens of the validation set."""
-        loss, tokens = torch.stack(self._sums).sum(dim=0).tolist()
+        sums = self.trainer.strategy.reduce(torch.stack(self._sums).sum(dim=0), reduce_op="sum")
+        loss, tokens = sums.tolist()
         self.validation_loss = loss / tokens
         self.log("validation/loss", self.validation_loss, rank_zero_only=True)
 

@@ -21,6 +21,7 @@ from engrain.models.extractor.module import CHECKPOINT_KEY, ExtractorModule, add
 from engrain.models.training.checkpoints import BEST, Progress
 from engrain.models.training.fitting import fit
 from engrain.models.training.resume import Resume, checkpoint_to_resume, data_fingerprint, take_up
+from engrain.models.training.strategies import world
 from engrain.runtime.bundle import text_hash
 from engrain.runtime.errors import InputError, TrainingError
 from engrain.runtime.extraction.prompts import PROMPT_HASH
@@ -88,6 +89,7 @@ def train_extractor(
     validation, empty_validation = limit_empty(validation, config.training.max_empty_share, seed)
     validation = spread(validation, config.training.max_validation)
     checkpoint = checkpoint_to_resume(out_dir, resume)
+    processes = world(config.training.strategy)
     pl.seed_everything(seed, verbose=False)
     base = locate_base(config.model.base)
     tokenizer = load_tokenizer(base)
@@ -101,19 +103,39 @@ def train_extractor(
         pad_id=tokenizer.pad_token_id,
         seed=seed,
         additive=config.model.attention == "eager",
+        world=processes,
     )
     facts = _facts(config, base, tokenizer, data_fingerprint(train, validation), seed)
     module = _module(config, base, tokenizer, data, facts)
     callback = ExtractorCheckpoints(out_dir, accumulate=config.training.accumulate, progress=progress)
     out_dir.mkdir(parents=True, exist_ok=True)
     if checkpoint is None or not _finished(checkpoint, module, callback):
-        fit(config.training, module, data, callback, steps=data.steps, checkpoint=checkpoint)
-    _save_adapter(out_dir, module, tokenizer)
+        fit(
+            config.training,
+            module,
+            data,
+            callback,
+            steps=data.steps,
+            checkpoint=checkpoint,
+            strategy=config.training.strategy,
+            run=facts["run"],
+        )
     run = _result(
         out_dir, config, module, data, callback, facts, seed, empty_train + empty_validation, time.monotonic() - started
     )
-    (out_dir / RUN_FILE).write_text(run.model_dump_json(indent=2), encoding="utf-8")
+    if processes.first:
+        # What other ranks share in is not touched: the best weights go onto a model of this process alone.
+        alone = module if processes.size == 1 else _module(config, base, tokenizer, data, facts)
+        _save_adapter(out_dir, alone, tokenizer)
+        write_text(out_dir / RUN_FILE, run.model_dump_json(indent=2))
     return run
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file that is whole or absent: a run that is stopped while writing leaves no half of it."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 def load_run(folder: Path) -> ExtractorRun:
@@ -145,7 +167,9 @@ def _module(
     # Where the base is found differs between machines; its name is what the adapter should remember.
     model = add_lora(model, config.lora)
     model.peft_config["default"].base_model_name_or_path = base.name
-    return ExtractorModule(model, config, steps=data.steps, names=data.planned.names, facts=facts)
+    return ExtractorModule(
+        model, config, steps=data.steps, names=data.planned.names, facts=facts, processes=data.world.size
+    )
 
 
 def _finished(checkpoint: Path, module: ExtractorModule, callback: ExtractorCheckpoints) -> bool:
