@@ -9,7 +9,7 @@ weights (no renormalising) and adds the overlap with the anchor's own tokens.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -136,30 +136,25 @@ class Asked:
 
 
 class DimensionScorer:
-    """Scores records against one question under the weights of a variant."""
+    """Scores records against one question under the weights of a variant.
+
+    `weights` are those of the active components; a score is their weighted shares over `total`.
+    """
 
     def __init__(self, query: ParsedQuery, variant: Variant = "longmemeval") -> None:
-        self._asked = Asked(query)
+        self.asked = Asked(query)
         weights = WEIGHTS[variant]
-        self.weights = {name: weight for name, weight in weights.items() if self._asked.is_active(name)}
-        self._total = sum(self.weights.values()) if variant == "longmemeval" else sum(weights.values())
+        self.weights = {name: weight for name, weight in weights.items() if self.asked.is_active(name)}
+        self.total = sum(self.weights.values()) if variant == "longmemeval" else sum(weights.values())
 
     def components(self, record: Dimensioned | Readable) -> dict[Component, float]:
         """The share of every active component, for explanations."""
         readable = record if isinstance(record, Readable) else Readable(record)
-        return self._asked.shares(readable, self.weights)
+        return self.asked.shares(readable, self.weights)
 
     def score(self, record: Dimensioned | Readable) -> float:
         """0 to 1; 0 when no component is active."""
-        return sum(self.weights[name] * share for name, share in self.components(record).items()) / self._total \
-            if self.weights else 0.0  # fmt: skip
-
-    def ranking(self, records: Mapping[int, Readable], slots: Sequence[int], depth: int) -> list[tuple[int, float]]:
-        """The best `depth` of some slots with a score above 0, best first; equal scores by slot."""
-        if not self.weights:
-            return []
-        scored = [(slot, score) for slot in slots if slot in records and (score := self.score(records[slot])) > 0]
-        return sorted(scored, key=lambda pair: (-pair[1], pair[0]))[:depth]
+        return sum(self.weights[name] / self.total * share for name, share in self.components(record).items())
 
 
 def meets(record: Dimensioned, constraint: TimeConstraint) -> bool:
@@ -174,11 +169,17 @@ def meets(record: Dimensioned, constraint: TimeConstraint) -> bool:
         return any(end <= constraint.start for _, end in spans)
     if constraint.relation == "after":
         return any(start >= constraint.end for start, _ in spans)
-    start, end = constraint.start, constraint.end
-    if constraint.relation == "around":
-        margin = next((margin for length, margin in _AROUND if end - start <= length), _AROUND_YEAR)
-        start, end = start - margin, end + margin
+    start, end = limits(constraint)
     return any(first < end and last > start for first, last in spans)
+
+
+def limits(constraint: TimeConstraint) -> tuple[datetime, datetime]:
+    """Start and end of a condition, widened where it says `around`: 3, 31 or 366 days beside a day, month or year."""
+    start, end = constraint.start, constraint.end
+    if constraint.relation != "around":
+        return start, end
+    margin = next((margin for length, margin in _AROUND if end - start <= length), _AROUND_YEAR)
+    return start - margin, end + margin
 
 
 def _tokens(texts: Iterable[str]) -> frozenset[str]:

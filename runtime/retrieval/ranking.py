@@ -100,11 +100,9 @@ def _candidates(
         rankings[LEXICAL] = index.lexical(question.terms, allowed, depth).slots.tolist()
     if question.vector is not None:
         rankings[DENSE] = index.dense(question.vector, allowed, depth).slots.tolist()
-    if settings.dimension_weight and (dimensioned := index.dimensioned()):
+    if settings.dimension_weight and len(index.dimensions):
         scorer = DimensionScorer(question.parsed, settings.dimension_variant)
-        found = scorer.ranking(dimensioned, [slot for slot in dimensioned if allowed[slot]], depth)
-        if found:
-            rankings[DIMENSION] = [slot for slot, _ in found]
+        rankings[DIMENSION] = index.dimensions.best(scorer, allowed, depth).slots.tolist()
     return rankings
 
 
@@ -116,10 +114,10 @@ def _scores(index: ScopeIndex, question: Question, slots: IntArray, settings: Se
         scores[LEXICAL] = (index.lexical_scores(question.terms, slots) / np.float32(bound)).tolist()
     if question.vector is not None:
         scores[DENSE] = index.window_scores(question.vector, slots).tolist()
-    dimensioned = index.dimensioned()
-    if settings.dimension_weight and dimensioned:
+    if settings.dimension_weight and len(index.dimensions):
         scorer = DimensionScorer(question.parsed, settings.dimension_variant)
-        scores[DIMENSION] = [scorer.score(dimensioned[slot]) if slot in dimensioned else 0.0 for slot in slots.tolist()]
+        records = [index.dimensions.record(slot) for slot in slots.tolist()]
+        scores[DIMENSION] = [scorer.score(record) if record else 0.0 for record in records]
     if settings.fusion is Fusion.WEIGHTED:
         named = named_speakers(index.speakers, question.terms)
         if named and settings.speaker_weight:

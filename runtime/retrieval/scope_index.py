@@ -19,7 +19,7 @@ from engrain.runtime.retrieval.analysis import index_terms
 from engrain.runtime.retrieval.bags import Bags, summed
 from engrain.runtime.retrieval.candidates import Candidates, FloatArray, IntArray
 from engrain.runtime.retrieval.dense import VectorIndex
-from engrain.runtime.retrieval.dimension import Readable
+from engrain.runtime.retrieval.dimension_index import DimensionIndex
 from engrain.runtime.retrieval.entries import RecordEntries, ScopeFilter, TurnEntries
 from engrain.runtime.retrieval.lexical import LexicalIndex, Vocabulary
 from engrain.runtime.retrieval.neighbours import Neighbours
@@ -66,7 +66,7 @@ class ScopeIndex:
         self._turn_words: dict[int, int] = {}
         self._drawn: dict[int, list[int]] = {}
         self._first_turn, self._last_turn, self._own_turn = array("i"), array("i"), array("i")
-        self._dimensioned: dict[int, Readable] = {}
+        self.dimensions = DimensionIndex()
         self._speakers, self._speaker_codes = array("i"), dict[str, int]()
 
     def __len__(self) -> int:
@@ -193,10 +193,6 @@ class ScopeIndex:
         """The store's key of a turn."""
         return self._turn_entries.keys[slot]
 
-    def dimensioned(self) -> dict[int, Readable]:
-        """Records with a memory type by slot: what a dimension route reads."""
-        return self._dimensioned
-
     def matched(self, terms: Sequence[str], slot: int) -> tuple[str, ...]:
         """Those of `terms` that a record itself, not its neighbours, has."""
         _, held, _ = self._own_bags.gather(np.array([slot], np.int32))
@@ -254,7 +250,7 @@ class ScopeIndex:
         for turn in {sources[0], sources[-1]}:
             self._drawn.setdefault(turn, []).append(slot)
         if record.memory_type is not None:
-            self._dimensioned[slot] = Readable(record)
+            self.dimensions.add(slot, record)
         return slot
 
     def _add_turn(self, turn: IndexedTurn, analysed: dict[str, tuple[list[int], list[int]]]) -> None:
@@ -281,7 +277,7 @@ class ScopeIndex:
             self._drawn[turn].remove(slot)
         self._lexical.remove(slot)
         self._entries.remove(slot)
-        self._dimensioned.pop(slot, None)
+        self.dimensions.remove(slot)
         self._first_turn[slot] = self._last_turn[slot] = self._own_turn[slot] = -1
 
     def _remove_turn(self, key: int) -> None:

@@ -183,7 +183,7 @@ def _why(index: ScopeIndex, question: Question, one: Ranked, explain: bool, sett
     """Ranks by route; with `explain`, the words that matched and the share of each dimension too."""
     if not explain:
         return one.why()
-    readable = index.dimensioned().get(one.slot)
+    readable = index.dimensions.record(one.slot)
     scorer = DimensionScorer(question.parsed, settings.dimension_variant)
     shares = scorer.components(readable) if readable else {}
     return one.why(index.matched(question.terms, one.slot), {str(name): share for name, share in shares.items()})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 
-from engrain.runtime.retrieval.dimension import DimensionScorer, Readable, meets
+from engrain.runtime.retrieval.dimension import DimensionScorer, Variant, meets
+from engrain.runtime.retrieval.dimension_index import DimensionIndex
 from engrain.runtime.retrieval.query import parse_question
 from engrain.runtime.schema import MemoryRecord, MemoryType, ParsedQuery, TimeConstraint
 
@@ -89,7 +92,10 @@ def test_scores_of_case_a1(asked: ParsedQuery, big_sur: MemoryRecord, rockies: M
 
     assert scorer.score(big_sur) == pytest.approx((0.15 + 0.30 + 0.15 / 4) / 0.95)
     assert scorer.score(rockies) == pytest.approx((0.15 + 0.30) / 0.95)
-    assert [slot for slot, _ in scorer.ranking({0: Readable(rockies), 1: Readable(big_sur)}, [0, 1], 15)] == [1, 0]
+    index = DimensionIndex()
+    index.add(0, rockies)
+    index.add(1, big_sur)
+    assert index.best(scorer, np.ones(2, np.bool_), 15).slots.tolist() == [1, 0]
 
 
 def test_the_locomo_variant_has_fixed_weights_and_the_anchors_words(asked: ParsedQuery, big_sur: MemoryRecord) -> None:
@@ -129,3 +135,42 @@ def test_only_what_the_question_activates_counts(big_sur: MemoryRecord) -> None:
 )
 def test_time_conditions(big_sur: MemoryRecord, relation: str, start: datetime, end: datetime, expected: bool) -> None:
     assert meets(big_sur, TimeConstraint(relation=relation, start=start, end=end)) is expected
+
+
+QUESTIONS = (
+    QUESTION,
+    "What did I do in Rome before March 2023?",
+    "Which trip to Oslo did I take after 2023-02-10?",
+    "Who came around June 2022?",
+    "What does the user like?",
+    "?",
+)
+
+
+@pytest.mark.parametrize("variant", ["longmemeval", "locomo"])
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_index_scores_as_the_definition_does(make_record: Make, question: str, variant: Variant) -> None:
+    draw = random.Random(7)
+    index, records = DimensionIndex(), {}
+    for slot in range(300):
+        place, month = draw.choice(["Rome", "Oslo", "the United States", ""]), draw.randrange(1, 13)
+        record = make_record(
+            str(slot),
+            f"The user took a {draw.choice(['camping trip', 'train', 'trip'])} and liked it",
+            memory_type=draw.choice([*MemoryType]),
+            location=place,
+            keywords=tuple(draw.sample(["trip", "camping trips", "june", "who"], 2)),
+            source_time=day(2023, month, 1 + slot % 28),
+            **({"event_start": day(2022, month), "event_end": day(2022, month, 20)} if slot % 2 else {}),
+        )
+        records[slot] = record
+        index.add(slot, record)
+    scorer = DimensionScorer(parse_question(question, ASKED), variant)
+    allowed = np.array([slot % 5 > 0 for slot in records])
+
+    found = index.best(scorer, allowed, 40)
+
+    scored = {slot: np.float32(scorer.score(record)) for slot, record in records.items() if allowed[slot]}
+    expected = sorted((slot for slot in scored if scored[slot] > 0), key=lambda slot: (-scored[slot], slot))[:40]
+    assert found.slots.tolist() == expected
+    assert found.scores.tolist() == [pytest.approx(float(scored[slot])) for slot in expected]
