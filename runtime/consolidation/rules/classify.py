@@ -14,7 +14,7 @@ from engrain.runtime.consolidation.rules.flips import match_flip
 from engrain.runtime.consolidation.rules.matching import Struck, match, residue
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retractions import Kind
-from engrain.runtime.consolidation.rules.states import states
+from engrain.runtime.consolidation.rules.states import ends, states
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
 from engrain.runtime.schema import Relation
 
@@ -69,7 +69,7 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
 def _changed_state(older: Reading, newer: Reading) -> tuple[Struck, Clause, str] | None:
     for new in states(newer):
         for old in states(older):
-            if old.attribute == new.attribute and old.value != new.value:
+            if ends(new, old, newer):
                 struck = Struck(old.start, old.end, not residue(older, old.start, old.end, newer))
                 return struck, newer.clause(new.start, new.end), f"{new.attribute}: {old.value}, now {new.value}"
     return None

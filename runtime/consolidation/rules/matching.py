@@ -187,7 +187,9 @@ def _other_times(old: Clause, unit: Clause) -> bool:
 
 def _same_subject(retraction: Retraction, older: Reading) -> bool:
     """What the newer clause speaks of is what the older record speaks of."""
-    return retraction.context - wording.FRAME_WORDS <= older.norms | _HEADS
+    missing = retraction.context - wording.FRAME_WORDS - older.norms - _HEADS
+    # A trainer is whom one trains with, a membership what a member has.
+    return all(any(len(o) > 3 and word.startswith(o) for o in older.norms) for word in missing)
 
 
 def _same_event(retraction: Retraction, older: Reading, newer: Reading, shared: frozenset[str]) -> bool:

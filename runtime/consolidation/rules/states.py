@@ -17,9 +17,10 @@ _STATES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("residence", re.compile(rf"\b(?:lives?|living|resid(?:es|ing)|is based|settled)(?: now)? in {_PLACE}")),
     ("residence", re.compile(rf"\b(?P<moved>moved|relocated|has moved|is moving)(?: back)?(?: from {_PLACE.replace('value', 'left')})?(?: back)? to {_PLACE}")),
     ("relationship status", re.compile(
-        r"\b(?:is|are|got|became|has been|was)(?: now| recently| just)* (?P<value>single|engaged|married|divorced|widowed|separated|in a relationship)\b")),
+        r"\b(?:is|are|got|became|has been)(?: now| recently| just)* (?P<value>single|engaged|married|divorced|widowed|separated|in a relationship)\b(?!-| in | with the | in$)")),
     ("number of children", re.compile(
-        r"\b(?:has|have|had)(?: now)? (?P<value>\d+|no|one|two|three|four|five|six|seven|eight) (?:children|kids|child)\b")),
+        r"\b(?:has|have)(?: now)? (?P<value>\d+|no|one|two|three|four|five|six|seven|eight) (?:children|kids|child)\b(?! in\b| at\b| over\b)")),
+    ("workplace", re.compile(r"\b(?:(?P<now>now works?|works? now)|works?) (?:at|for) (?P<value>(?:the |a |an )?\w[^,.;]*?)(?=\s*(?:[,.;]|\band\b|\bas\b|$))")),
 )  # fmt: skip
 _SUBJECT = re.compile(
     r"^(?:\W*(?:in \w+ )?(?:user|i)\b(?! ?['’]s)(?! and)|\W*(?:and|but|now|who|is|lives?|has|moved|plays)\b|\W*user and [A-Z]\w+\b)",
@@ -37,6 +38,8 @@ class State:
     end: int
     transition: bool
     digits: bool = True
+    left: str = ""
+    now: bool = False
 
 
 def states(reading: Reading, units: tuple[Clause, ...] | None = None) -> list[State]:
@@ -60,13 +63,19 @@ def single_state(reading: Reading) -> State | None:
     if len(reading.parts) != 1:
         return None
     found = states(reading)
-    if len(found) != 1 or not found[0].digits:
+    if len(found) != 1 or not found[0].digits or found[0].attribute == "workplace":
         return None
     state = found[0]
     extra = {token.norm for token in reading.tokens if token.end <= state.start or token.start >= state.end}
     return state if not extra - wording.FRAME_WORDS - _DATES else None
 
 
+_PARTLY = re.compile(
+    r"\b(?:during|in (?:the )?(?:winter|summer|spring|autumn|fall)|weekends?|weekdays?|temporar\w*|part of|while|"
+    r"for (?:a|an|the|one|two|three|four|five|six|\d+) (?:days?|nights?|weeks?|weekend))\b",
+    re.IGNORECASE,
+)
+_AT_WORK = re.compile(r"\b(?:job|team|department|role|company|position|as an?|engineer|firm|office|project|app|tool)\b", re.I)
 _DATES = wording.words(
     "january february march april may june july august september october november december"
 ) | frozenset(str(number) for number in [*range(1, 32), *range(1950, 2101)])
@@ -77,4 +86,18 @@ def _state(attribute: str, match: re.Match[str]) -> State:
     value = wording.NUMBER_WORDS.get(raw, "0" if raw == "no" else raw)
     transition = bool(match.groupdict().get("moved")) or bool(re.search(r"\b(?:got|became|back)\b", match[0]))
     end = match.start() + len(match[0].rstrip(" ,."))
-    return State(attribute, value, match.start(), end, transition, attribute != "number of children" or raw.isdigit())
+    groups = match.groupdict()
+    digits = attribute != "number of children" or raw.isdigit()
+    left = (groups.get("left") or "").strip(" ,.").casefold()
+    return State(attribute, value, match.start(), end, transition, digits, left, bool(groups.get("now")))
+
+
+def ends(new: State, old: State, newer: Reading) -> bool:
+    """Whether a newer state ends an older one: the only value there can be, not another beside it, nor for a while."""
+    if old.attribute != new.attribute or old.value == new.value or new.left not in ("", old.value):
+        return False
+    if wording.SECOND.search(newer.masked) or _PARTLY.search(newer.masked):
+        return False
+    if new.attribute == "workplace":
+        return new.now and not wording.RECURRING.search(newer.masked)
+    return not (new.attribute == "residence" and _AT_WORK.search(newer.masked))
