@@ -2,8 +2,8 @@
 
     python peer_mem0.py MATERIAL_JSON
 
-Reads conversations with their vectors, adds every turn with `infer=False` and asks every question; vectors are looked
-up, no model runs. Prints seconds and, by question, the turns found, as JSON.
+Reads conversations with their vectors, adds every session with `infer=False` and asks every question; vectors are
+looked up, no model runs. Prints seconds a turn, seconds a search and, by question, the texts found, as JSON.
 """
 
 from __future__ import annotations
@@ -37,22 +37,18 @@ def main(path: Path) -> None:
         )
         memory.embedding_model.embed = lambda text, memory_action=None: vectors[" ".join(text.split())]
         adds, searches, found = [], [], []
-        for turn in material["turns"]:
+        for session in material["sessions"]:
+            messages = [{"role": "user", "content": text} for text in session["texts"]]
             began = time.perf_counter()
-            memory.add(
-                [{"role": "user", "content": turn["text"]}],
-                user_id=turn["user_id"],
-                infer=False,
-                metadata={"turn": turn["id"]},
-            )
-            adds.append(time.perf_counter() - began)
+            memory.add(messages, user_id=session["user_id"], infer=False)
+            adds.append((time.perf_counter() - began) / len(messages))
         for question in material["questions"]:
             began = time.perf_counter()
             answer = memory.search(
                 question["text"], filters={"user_id": question["user_id"]}, top_k=TOP_K, threshold=0.0
             )
             searches.append(time.perf_counter() - began)
-            found.append([hit["metadata"]["turn"] for hit in answer["results"]])
+            found.append([hit["memory"] for hit in answer["results"]])
     sys.stdout.write(json.dumps({"adds": adds, "searches": searches, "found": found}) + "\n")
 
 

@@ -56,7 +56,8 @@ class GivenVectors:
         """Vectors of known texts, N x D."""
         if len(texts) == 1 and texts[0] in self._questions:
             return self._questions[texts[0]][None, :]
-        return self._vectors[[self._numbers[text] for text in texts]]
+        rows: Vectors = self._vectors[[self._numbers[text] for text in texts]]
+        return rows
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,8 @@ def single_adds(material: Material, vectors: Vectors, folder: Path) -> tuple[Tim
     bare.execute("PRAGMA journal_mode = WAL")
     bare.execute("PRAGMA synchronous = FULL")
     bare.execute("CREATE TABLE rows (key INTEGER PRIMARY KEY, text TEXT, vector BLOB)")
-    ours, theirs = [], []
+    ours: list[float] = []
+    theirs: list[float] = []
     with Memory.open(folder / "single.db", embedder=GivenVectors(material, vectors)) as memory:
         for number in range(SINGLE_ADDS + WARM_UP):
             message = _message(material, number)

@@ -45,7 +45,7 @@ class Material:
     def extended(self, count: int) -> Vectors:
         """Vectors of the first `count` records, N x D."""
         real, dimension = self.vectors.shape
-        rows = self.vectors[np.arange(count) % real]
+        rows: Vectors = self.vectors[np.arange(count) % real]
         generator = np.random.default_rng(SEED)
         for start in range(real, count, _CHUNK):
             part = rows[start : start + _CHUNK]

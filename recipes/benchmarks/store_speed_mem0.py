@@ -1,4 +1,4 @@
-"""Line (d) of the store's speed: beside mem0 in its offline mode, on LoCoMo's texts, one message an add.
+"""Line (d) of the store's speed: beside mem0 in its offline mode, on LoCoMo's texts, one session an add.
 
     python -m engrain.recipes.benchmarks.store_speed_mem0 LOCOMO_JSON EMBEDDER_BUNDLE --python MEM0_VENV/bin/python
 
@@ -21,7 +21,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from engrain.data_builders.sources.locomo import LocomoQuestion, LocomoSource
+from engrain.data_builders.sources.locomo import LocomoSource
 from engrain.recipes import console
 from engrain.recipes.benchmarks import peer_mem0
 from engrain.runtime.embedding import OnnxEmbedder
@@ -37,11 +37,12 @@ class Prepared:
     """Turns by conversation and questions, with all vectors; also the embedder that looks them up."""
 
     def __init__(self, source: LocomoSource, embedder: OnnxEmbedder) -> None:
-        self.turns = [(labelled.person, turn) for labelled in source.sessions() for turn in labelled.session.turns]
+        self.sessions = [(labelled.person, labelled.session.turns) for labelled in source.sessions()]
         self.questions = [
             question for question in source.questions() if question.category in ANSWERABLE and question.evidence
         ]
-        texts = {_text(turn) for _, turn in self.turns} | {question.question for question in self.questions}
+        self.texts = {(user, turn.id): _text(turn) for user, turns in self.sessions for turn in turns}
+        texts = {*self.texts.values(), *(question.question for question in self.questions)}
         ordered = sorted(texts)
         self.vectors = dict(zip(ordered, embedder.embed(ordered), strict=True))
         self.identity, self.dimension = embedder.identity, embedder.dimension
@@ -54,25 +55,27 @@ class Prepared:
         """What `peer_mem0` reads."""
         return {
             "dimension": self.dimension,
-            "turns": [{"user_id": user, "id": turn.id, "text": _text(turn)} for user, turn in self.turns],
+            "sessions": [{"user_id": user, "texts": [*map(_text, turns)]} for user, turns in self.sessions],
             "questions": [{"user_id": one.conversation, "text": one.question} for one in self.questions],
             "vectors": {text: vector.tolist() for text, vector in self.vectors.items()},
         }
 
 
 def ours(prepared: Prepared, folder: Path) -> dict[str, Any]:
-    """The same of Engrain: seconds of adds and searches, and the turns found."""
-    adds, searches, found = [], [], []
+    """The same of Engrain: seconds a turn and a search, and the texts found."""
+    adds: list[float] = []
+    searches: list[float] = []
+    found: list[list[str]] = []
     with Memory.open(folder / "memory.db", embedder=prepared) as memory:
-        for user, turn in prepared.turns:
+        for user, turns in prepared.sessions:
             began = time.perf_counter()
-            memory.add(turn, user_id=user, infer=False)
-            adds.append(time.perf_counter() - began)
+            memory.add(turns, user_id=user, infer=False)
+            adds.append((time.perf_counter() - began) / len(turns))
         for question in prepared.questions:
             began = time.perf_counter()
             answer = memory.search(question.question, user_id=question.conversation, top_k=peer_mem0.TOP_K)
             searches.append(time.perf_counter() - began)
-            found.append([hit.record.source_turn_ids[0] for hit in answer.results])
+            found.append([f"{hit.record.source_speaker}: {hit.memory}" for hit in answer.results])
     return {"adds": adds, "searches": searches, "found": found}
 
 
@@ -86,12 +89,12 @@ def theirs(prepared: Prepared, python: Path, folder: Path) -> dict[str, Any]:
     return dict(json.loads(run.stdout.splitlines()[-1]))
 
 
-def recall(questions: Sequence[LocomoQuestion], found: Sequence[Sequence[str]], depth: int) -> float:
-    """Mean share of evidence turns among the first `depth`."""
-    shares = [
-        sum(turn_id in turns[:depth] for turn_id in question.evidence) / len(question.evidence)
-        for question, turns in zip(questions, found, strict=True)
-    ]
+def recall(prepared: Prepared, found: Sequence[Sequence[str]], depth: int) -> float:
+    """Mean share of the evidence turns' texts among the first `depth`."""
+    shares = []
+    for question, texts in zip(prepared.questions, found, strict=True):
+        wanted = [prepared.texts[question.conversation, turn_id] for turn_id in question.evidence]
+        shares.append(sum(text in texts[:depth] for text in wanted) / len(wanted))
     return sum(shares) / len(shares)
 
 
@@ -107,12 +110,12 @@ def main(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         peer, own = theirs(prepared, python, folder), ours(prepared, folder)
-    report: dict[str, object] = {"turns": len(prepared.turns), "questions": len(prepared.questions)}
+    report: dict[str, object] = {"turns": len(prepared.texts), "questions": len(prepared.questions)}
     for label in ("adds", "searches"):
         mine, other = (1_000.0 * float(np.median(measured[label])) for measured in (own, peer))
-        report[f"{label}, ms p50: Engrain / mem0 / ratio"] = f"{mine:.2f} / {other:.2f} / {other / mine:.1f}"
+        report[f"{label}, p50 ms: Engrain / mem0 / ratio"] = f"{mine:.2f} / {other:.2f} / {other / mine:.1f}"
     for depth in DEPTHS:
-        mine, other = (recall(prepared.questions, measured["found"], depth) for measured in (own, peer))
+        mine, other = (recall(prepared, measured["found"], depth) for measured in (own, peer))
         report[f"recall at {depth}: Engrain / mem0"] = f"{mine:.3f} / {other:.3f}"
     console.show_fields("beside mem0", report)
 
