@@ -35,6 +35,7 @@ def _spaced(words: str) -> str:
 
 
 _YOU = r"(?:you|u|ya)"
+_ASSISTANT = r"(?:the\ (?:assistant|ai|bot|chatbot)(?!\ (?:at|from|of|in)\b)|chatgpt|claude|gemini)"
 _NOT_TOLD = "".join(
     rf"(?<!\b{verb}\ )"
     for verb in ["tell", "told", "give", "gave", "show", "showed", "ask", "asked", "send", "sent", "to", "with"]
@@ -99,14 +100,16 @@ _RECALLED = re.compile(
       {_spaced(_PAST_SAYING)}\b
   | \b(?:did|had|have|didn't|hadn't|haven't)\ {_YOU}\ (?:(?:ever|already|also|actually|originally|
     just)\ )*{_spaced(_SAYING)}\b
-  | \b(?:remember|recall)\ {_YOU}r?\ \w+ing\b
+  | \b(?:remember|recall)\ {_YOU}r?\ \w+ing\b | \baccording\ to\ {_YOU}\b | \bdid\ {_YOU}\ think\b
+  | ^\W*(?:your|ur)\ {_ARTEFACT}\b
+  | \b{_ARTEFACT}\ (?:\w+\ ){{0,8}}?we\ (?:put\ together|came\ up\ with|worked\ out|wrote|drafted|made)\b
   | \b(?:your|ur)\ (?:{_PLACE_IN_LIST}\ )+(?:\w+\ ){{0,2}}?{_ARTEFACT}\b
   | \b(?:your|ur)\ (?:earlier|previous|last|original|old)\ \w+
   | \b(?:in|from|on|of|per|to|with|about|by|was|were|remember|recall)\ (?:your|ur)\ (?:\w+\ ){{0,2}}?{_ARTEFACT}\b
   | \b(?:said|told|mentioned|rec+om+ended|sug+ested|written|made|drafted|given|listed|proposed)\ by\ (?:you|
-    the\ (?:assistant|ai|bot|chatbot))\b
-  | \bthe\ (?:assistant|ai|bot|chatbot)\ {_spaced(_PAST_SAYING)}\b
-  | \b(?:did|had|has)\ the\ (?:assistant|ai|bot|chatbot)\ {_spaced(_SAYING)}\b
+    {_ASSISTANT})\b
+  | \b{_ASSISTANT}\ {_spaced(_PAST_SAYING)}\b | \b{_ASSISTANT}'s\ (?:\w+\ )?{_ARTEFACT}\b
+  | \b(?:did|had|has)\ {_ASSISTANT}\ {_spaced(_SAYING)}\b
     """,
     re.IGNORECASE | re.VERBOSE,
 )
