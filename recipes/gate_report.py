@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engrain.data_builders.quality.language import language_of
 from engrain.data_builders.sources.memora import MemoraSource
 from engrain.models.gate.breakdown import by_slice, pr_curve, reliability, slice_names, worst_errors
 from engrain.models.gate.evaluation import measure_gate
@@ -27,6 +28,9 @@ def evaluation_document(
     labels = [example.label for example in rows.test]
     seen = frozenset(example.target.text for example in rows.train)
     ways = slice_names(rows.test, session_types(data, rows.test), seen)
+    languages = [language_of(example.target.text) for example in rows.test]
+    if len(set(languages)) > 1:
+        ways["language"] = languages
     return {
         "measures": measure_gate(labels, scores, threshold).model_dump(),
         "slices": {
