@@ -7,6 +7,7 @@ and times are columns, words have postings, and phrases and places are looked fo
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -75,11 +76,11 @@ class DimensionIndex:
             return np.isin(np.array(self._types, np.int8), wanted).astype(np.float64)
         if component == "time":
             constraints = asked.query.time_constraints
-            return np.mean([self._meeting(constraint) for constraint in constraints], axis=0, dtype=np.float64)
+            return _mean([self._meeting(constraint).astype(np.float64) for constraint in constraints])
         if component == "location":
             return self._holding(asked.place)
         if component == "keyword_phrase":
-            return np.mean([self._holding(phrase) for phrase in asked.phrases], axis=0)
+            return _mean([self._holding(phrase) for phrase in asked.phrases])
         shares = np.zeros(len(self._slots))
         wanted_tokens = asked.keyword_tokens if component == "keyword_token" else asked.anchor_tokens
         for token in wanted_tokens:
@@ -99,6 +100,11 @@ class DimensionIndex:
     def _holding(self, phrase: str) -> Scores:
         """1 for the rows whose text holds a phrase."""
         return np.fromiter((phrase in text for text in self._texts), np.float64, len(self._texts))
+
+
+def _mean(columns: Sequence[Scores]) -> Scores:
+    mean: Scores = np.mean(columns, axis=0)
+    return mean
 
 
 def _seconds(moment: datetime | None) -> float:
