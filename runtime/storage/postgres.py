@@ -48,6 +48,11 @@ class PostgresStore(TabularStore):
         try:
             with sessions.writing() as connection:
                 connection.execute("SELECT pg_advisory_xact_lock(?)", (_CREATION_LOCK,))
+                _make_schema(connection, settings.schema_name)
+            # The session that made pgvector's type does not know it yet.
+            sessions.forget()
+            with sessions.writing() as connection:
+                connection.execute("SELECT pg_advisory_xact_lock(?)", (_CREATION_LOCK,))
                 _prepare(connection, settings.schema_name, embedder, dimension)
         except BaseException:
             sessions.close()
@@ -90,6 +95,10 @@ class Sessions:
         """One transaction: committed at the end, rolled back on any error."""
         with self._transaction("BEGIN") as connection:
             yield connection
+
+    def forget(self) -> None:
+        """Connect anew at the next transaction of this thread."""
+        self._local = threading.local()
 
     def close(self) -> None:
         """Close every thread's connection."""
@@ -141,15 +150,23 @@ class Sessions:
         milliseconds = int(1000 * settings.statement_timeout_s)
         connection.execute(f"SET statement_timeout = {milliseconds}; SET lock_timeout = {milliseconds}")
         # pgvector lives where the database keeps it; the tables in a schema of their own.
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {settings.schema_name}")
         connection.execute(f"SET search_path = {settings.schema_name}, public")
         register_vector(connection)
         with self._registry:
             for thread in [thread for thread in self._open if not thread.is_alive()]:
                 self._open.pop(thread).close()
+            if (former := self._open.pop(threading.current_thread(), None)) is not None:
+                former.close()
             self._open[threading.current_thread()] = connection
         return connection
+
+
+def _make_schema(connection: PostgresConnection, schema: str) -> None:
+    """Extension and schema where they are missing: a user who may not make them can use what is there."""
+    if not connection.execute("SELECT count(*) FROM pg_extension WHERE extname = 'vector'").fetchone()[0]:
+        connection.execute("CREATE EXTENSION vector")
+    if not connection.execute("SELECT count(*) FROM pg_namespace WHERE nspname = ?", (schema,)).fetchone()[0]:
+        connection.execute(f"CREATE SCHEMA {schema}")
 
 
 def _prepare(connection: PostgresConnection, schema: str, embedder: str, dimension: int) -> None:
