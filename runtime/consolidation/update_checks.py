@@ -88,7 +88,7 @@ def _would_invent(case: UpdateCase) -> bool:
         return False
     known = case.older.norms | case.newer.norms
     new = [token for token in tokens(case.content) if token.norm not in known | wording.FRAME_WORDS]
-    return any(token.named or token.number for token in new) or len(new) > max(2, len(known) // 4)
+    return any(token.named or token.number for token in new) or len(new) > max(1, len(known) // 6)
 
 
 def _would_turn(case: UpdateCase) -> bool:
