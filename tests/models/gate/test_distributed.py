@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -38,7 +39,7 @@ def config(tiny_base: Path) -> Callable[..., GateConfig]:
 
 
 def torchrun(config: GateConfig, out: Path, *flags: str, processes: int = 2) -> subprocess.CompletedProcess[str]:
-    """Start `processes` ranks and wait for them; a hang is a failure after four minutes."""
+    """Start `processes` ranks and wait for them; a hang is a failure. DeepSpeed's first run compiles an operator."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -47,7 +48,15 @@ def torchrun(config: GateConfig, out: Path, *flags: str, processes: int = 2) -> 
     command += [f"--master-port={port}", str(SCRIPT), config.model_dump_json(), str(out), *flags]
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("RANK", "WORLD", "LOCAL_"))}
     environment = clean | {"OMP_NUM_THREADS": "1", "DS_ACCELERATOR": "cpu", "CUDA_VISIBLE_DEVICES": ""}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        output, errors = process.communicate(timeout=1200 if config.training.strategy.startswith("zero") else 300)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def reports(out: Path, processes: int = 2) -> list[dict[str, Any]]:
