@@ -55,7 +55,8 @@ class GivenVectors:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of known texts, N x D."""
         if len(texts) == 1 and texts[0] in self._questions:
-            return self._questions[texts[0]][None, :]
+            asked: Vectors = self._questions[texts[0]][None, :]
+            return asked
         rows: Vectors = self._vectors[[self._numbers[text] for text in texts]]
         return rows
 
