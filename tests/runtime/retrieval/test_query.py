@@ -50,13 +50,13 @@ def words(texts: tuple[str, ...] | list[str]) -> set[str]:
     return {word for text in texts for word in re.findall(r"\w+", text)}
 
 
-def test_assistant_recall_reaches_f1_090_on_the_seen_questions() -> None:
-    labelled = [
-        (row["needs_assistant"], needs_assistant(row["question"])) for row in rows("assistant_recall_seen.jsonl")
-    ]
-    hits = sum(wanted and found for wanted, found in labelled)
-
-    assert 2 * hits / (sum(wanted for wanted, _ in labelled) + sum(found for _, found in labelled)) >= 0.90
+def test_assistant_recall_reaches_f1_090_on_questions_written_before_the_rules() -> None:
+    halves = [rows(f"assistant_recall_{half}.jsonl") for half in ("seen", "unseen")]
+    # The rules were written with the seen half in view; the other half is what they are judged by.
+    for half in [*halves, halves[0] + halves[1]]:
+        labelled = [(row["needs_assistant"], needs_assistant(row["question"])) for row in half]
+        hits = sum(wanted and found for wanted, found in labelled)
+        assert 2 * hits / (sum(wanted for wanted, _ in labelled) + sum(found for _, found in labelled)) >= 0.90
 
 
 @pytest.mark.parametrize("part", ["time", "location", "answer_dimension", "target_types", "keywords", "history"])
