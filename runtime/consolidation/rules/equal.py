@@ -12,6 +12,7 @@ from engrain.runtime.schema import MemoryType
 LIGHT = wording.words("pay take have go make use get still turn becom was start do date")
 LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan")
 _ORDER = re.compile(r"\b(?:than|instead|rather|before|after|over|from\b.*\bto|because)\b|'s\b.*'s\b", re.IGNORECASE)
+_POINTING = re.compile(r"\W*(?:user noted: )?(?:this|that|it|it's|these|those|here|there)\b", re.IGNORECASE)
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
     r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done)\b|n't\b",
@@ -23,6 +24,8 @@ def same_statement(older: Reading, newer: Reading) -> bool:
     """Whether the newer record says what the older says, and nothing else."""
     if not _same_occasion(older, newer):
         return False
+    if _POINTING.match(newer.masked) and not shares_source(older, newer):
+        return False  # "This is for work" says the same of another thing
     if normalised_body(older.text) == normalised_body(newer.text):
         return True
     return bool(older.norms - LIGHT) and _signature(older) == _signature(newer) and _same_words(older, newer)

@@ -75,7 +75,9 @@ _PARTLY = re.compile(
     r"for (?:a|an|the|one|two|three|four|five|six|\d+) (?:days?|nights?|weeks?|weekend))\b",
     re.IGNORECASE,
 )
-_AT_WORK = re.compile(r"\b(?:job|team|department|role|company|position|as an?|engineer|firm|office|project|app|tool)\b", re.I)
+_AT_WORK = re.compile(
+    r"\b(?:job|team|department|role|company|position|as an?|engineer|firm|office|project|app|tool)\b", re.I
+)
 _DATES = wording.words(
     "january february march april may june july august september october november december"
 ) | frozenset(str(number) for number in [*range(1, 32), *range(1950, 2101)])
