@@ -83,7 +83,14 @@ class Memory:
         embedding = open_embedder(embedder)
         # Bundles before the file: a bad bundle must not leave an empty file behind.
         gating, extracting = open_gate(gate), open_extractor(extractor)
-        return cls(open_store(path, embedding.identity, embedding.dimension, settings), embedding, gating, extracting, settings, query_parser)
+        return cls(
+            open_store(path, embedding.identity, embedding.dimension, settings),
+            embedding,
+            gating,
+            extracting,
+            settings,
+            query_parser,
+        )
 
     @property
     def embedder(self) -> Embedder:
