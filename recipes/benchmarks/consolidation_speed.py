@@ -18,6 +18,7 @@ import random
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def _record(name: str, text: str, kind: MemoryType, keywords: tuple[str, ...], m
     )  # fmt: skip
 
 
-def embeddings(kind: str, path: Path, bundle: Path) -> dict[str, Any]:
+def embeddings(kind: str, path: Path, bundle: Path, groups: int) -> dict[str, Any]:
     """Records embedded by the update and by the baseline, and the pairs each would ask a model about."""
     extractor, embedder = DependencyExtractor.load("spacy"), OnnxEmbedder.load(bundle, threads=1)
     totals = {
@@ -91,7 +92,7 @@ def embeddings(kind: str, path: Path, bundle: Path) -> dict[str, Any]:
         "pairs of update": 0,
         "pairs of baseline": 0,
     }
-    for turns in GROUPS[kind](path):
+    for turns in islice(GROUPS[kind](path), groups):
         records = records_of(turns, extractor)
         report = Report()
         pairs = candidate_pairs(records, {record.id for record in records}, embedder, ConsolidationSettings(), report)
@@ -127,12 +128,12 @@ def labelled_pairs(path: Path, bundle: Path) -> dict[str, Any]:
     return found
 
 
-def growth(path: Path) -> dict[str, Any]:
+def growth(path: Path, conversations: int) -> dict[str, Any]:
     """Seconds of candidate generation by number of records, and the exponent between the smallest and the largest."""
     extractor = DependencyExtractor.load("spacy")
     shapes = [
         (record.memory_type, record.keywords)
-        for turns in locomo_groups(path)
+        for turns in islice(locomo_groups(path), conversations)
         for record in records_of(turns, extractor)
         if record.keywords
     ]
@@ -173,17 +174,20 @@ def main() -> None:
     saved.add_argument("kind", choices=sorted(GROUPS))
     saved.add_argument("path", type=Path)
     saved.add_argument("bundle", type=Path)
+    saved.add_argument("--groups", type=int, default=10, help="Conversations or items.")
     pairs = commands.add_parser("pairs")
     pairs.add_argument("path", type=Path)
     pairs.add_argument("bundle", type=Path)
-    commands.add_parser("growth").add_argument("path", type=Path)
+    grown = commands.add_parser("growth")
+    grown.add_argument("path", type=Path)
+    grown.add_argument("--conversations", type=int, default=10, help="Whose keyword sets are drawn from.")
     options = parser.parse_args()
     if options.what == "embeddings":
-        console.show_json(embeddings(options.kind, options.path, options.bundle))
+        console.show_json(embeddings(options.kind, options.path, options.bundle, options.groups))
     elif options.what == "pairs":
         console.show_json(labelled_pairs(options.path, options.bundle))
     else:
-        console.show_json(growth(options.path))
+        console.show_json(growth(options.path, options.conversations))
 
 
 if __name__ == "__main__":
