@@ -11,6 +11,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -55,7 +56,7 @@ def write_stories(
     stories: list[Story] = []
     for answer in plans:
         read = _read(answer, read_story)
-        (stories if isinstance(read, Story) else rejects).append(read)  # type: ignore[attr-defined]
+        stories.append(read) if isinstance(read, Story) else rejects.append(read)
     days = {story.id: session_days(story, settings.sessions) for story in stories}
     asked = {
         f"{story.id}/s{number:02d}": (story, day)
@@ -70,8 +71,8 @@ def write_stories(
     sessions: list[Session] = []
     for answer in written:
         story, day = asked[answer.id]
-        said = _read(answer, lambda one, story=story, day=day: read_session(one, story, day))  # type: ignore[misc]
-        (sessions if isinstance(said, Session) else refused).append(said)  # type: ignore[arg-type]
+        said = _read(answer, partial(read_session, story=story, day=day))
+        sessions.append(said) if isinstance(said, Session) else refused.append(said)
     return sessions, [*rejects, *refused]
 
 

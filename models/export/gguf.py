@@ -95,7 +95,7 @@ def _write(model: Any, tokenizer: Any, path: Path, kind: str, dtype: GGUFType) -
 def _add_settings(writer: Any, gguf: Any, config: Any, dtype: GGUFType) -> None:
     head = int(getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads)
     rope = getattr(config, "rope_parameters", None) or {}
-    theta = rope.get("rope_theta") or getattr(config, "rope_theta", 10_000.0)
+    theta: Any = rope.get("rope_theta") or getattr(config, "rope_theta", 10_000.0)
     if str(rope.get("rope_type", "default")) != "default":
         raise InputError(f"rope scaling of type {rope['rope_type']} is not written as GGUF; export a bundle instead")
     writer.add_context_length(config.max_position_embeddings)
@@ -165,7 +165,7 @@ def _read_back(path: Path) -> list[torch.Tensor]:
 
     try:
         with quiet_loading():
-            model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+            model: Any = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
             tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
     except (ValueError, RuntimeError, KeyError) as error:
         raise BundleError(f"the GGUF file cannot be read back: {error}") from error

@@ -136,7 +136,7 @@ class ExtractorData(pl.LightningDataModule):
         lengths, size = self.validation.lengths, self.config.eval_batch_size
         shared = _shared(self.config, self.validation.examples)
         if shared is None:
-            packs = [((row,), lengths[row]) for row in range(len(lengths))]
+            packs: list[tuple[Pack, int]] = [((row,), lengths[row]) for row in range(len(lengths))]
         else:
             packed = pack_rows(lengths, self._capacity(lengths), shared=shared)
             packs = [(pack, pack_length(pack, lengths, shared)) for pack in packed]

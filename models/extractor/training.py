@@ -93,12 +93,9 @@ def train_extractor(
     pl.seed_everything(seed, verbose=False)
     base = locate_base(config.model.base)
     tokenizer = load_tokenizer(base)
-    encoded = [
-        encode_examples(tokenizer, part, config.model, name)
-        for part, name in ((train, "training"), (validation, "validation"))
-    ]
     data = ExtractorData(
-        *encoded,
+        encode_examples(tokenizer, train, config.model, "training"),
+        encode_examples(tokenizer, validation, config.model, "validation"),
         config.training,
         pad_id=tokenizer.pad_token_id,
         seed=seed,

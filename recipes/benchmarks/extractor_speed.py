@@ -11,6 +11,7 @@ side, against 0.9 / (1 - its padding share), and with packing on both.
 from __future__ import annotations
 
 import argparse
+import importlib
 import tempfile
 import time
 from collections.abc import Sequence
@@ -85,7 +86,8 @@ def small_base(folder: Path, layers: int) -> Path:
     torch.manual_seed(0)
     shape = AutoConfig.from_pretrained(source.source)
     shape.num_hidden_layers = layers
-    AutoModelForCausalLM.from_config(shape).save_pretrained(folder)
+    make: Any = AutoModelForCausalLM
+    make.from_config(shape).save_pretrained(folder)
     load_tokenizer(source).save_pretrained(folder)
     return folder
 
@@ -125,8 +127,8 @@ def own_speed(
     training = config.training.model_copy(update={"pack": pack, "batch_size": 2 if pack else BATCH})
     config = config.model_copy(update={"training": training})
     tokenizer = load_tokenizer(locate_base(config.model.base))
-    parts = [encode_examples(tokenizer, part, config.model, "x") for part in (train, validation)]
-    plan = ExtractorData(*parts, training, pad_id=tokenizer.pad_token_id, seed=1).planned.plan
+    encoded = encode_examples(tokenizer, train, config.model, "training")
+    plan = ExtractorData(encoded, encoded, training, pad_id=tokenizer.pad_token_id, seed=1).planned.plan
     ends: list[float] = []
     train_extractor(
         config, train, validation, folder / f"own-{pack}", seed=1, progress=lambda *_: ends.append(time.perf_counter())
@@ -147,7 +149,8 @@ class _Ends(TrainerCallback):
 def trl_speed(base: Path, encoded: EncodedSet, folder: Path, steps: int, *, packing: bool) -> tuple[float, float]:
     """Target tokens a second of trl's SFTTrainer on the same token ids, and the share of its positions that pad."""
     from datasets import Dataset
-    from trl import SFTConfig, SFTTrainer
+
+    trl: Any = importlib.import_module("trl")
 
     rows = [
         {
@@ -156,10 +159,10 @@ def trl_speed(base: Path, encoded: EncodedSet, folder: Path, steps: int, *, pack
         }
         for one in encoded.examples
     ]
-    model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+    model: Any = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
     model = add_lora(model, LoraSettings(rank=16, alpha=32, dropout=0.0))
     ends = _Ends()
-    arguments = SFTConfig(
+    arguments = trl.SFTConfig(
         output_dir=str(folder / f"trl-{packing}"),
         max_steps=steps,
         per_device_train_batch_size=2 if packing else BATCH,
@@ -176,7 +179,7 @@ def trl_speed(base: Path, encoded: EncodedSet, folder: Path, steps: int, *, pack
         seed=1,
         disable_tqdm=True,
     )
-    trainer = SFTTrainer(
+    trainer = trl.SFTTrainer(
         model=model,
         args=arguments,
         train_dataset=Dataset.from_list(rows),
