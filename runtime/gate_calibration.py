@@ -41,14 +41,14 @@ class Calibration(Contract):
 
     def apply(self, raw: Floats) -> Floats:
         """Calibrated probabilities, N, in the order given."""
+        result: Floats = raw
         if self.method == "temperature":
             scaled = (logit(raw) + self.bias) / self.temperature
-            result: Floats = np.exp(-np.logaddexp(0.0, -scaled))
-            return result
+            result = np.exp(-np.logaddexp(0.0, -scaled))
         if self.method == "isotonic":
             left, right = (np.array(column) for column in zip(*self.points, strict=True))
-            return np.interp(raw, left, right)
-        return raw
+            result = np.interp(raw, left, right)
+        return result
 
 
 def logit(probabilities: Floats) -> Floats:
