@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 
+import numpy as np
+
 Fused = list[tuple[int, float]]
 """Slots with their fused score, best first."""
 
@@ -39,8 +41,11 @@ def reciprocal_rank_fusion(
 
 def weighted_sum(scores: Mapping[str, Sequence[float]], weights: Mapping[str, float], slots: Sequence[int]) -> Fused:
     """`slots` by the weighted sum of their scores, one sequence a component beside `slots`; equal sums by slot."""
-    totals = [sum(weights[name] * values[place] for name, values in scores.items()) for place in range(len(slots))]
-    return sorted(zip(slots, totals, strict=True), key=lambda pair: (-pair[1], pair[0]))
+    totals = np.zeros(len(slots))
+    for name, values in scores.items():
+        totals += weights[name] * np.asarray(values, np.float64)
+    order = np.lexsort((np.asarray(slots), -totals))
+    return list(zip(np.asarray(slots)[order].tolist(), totals[order].tolist(), strict=True))
 
 
 def ordered_concatenation(

@@ -16,31 +16,35 @@ REJECTED_PREFIX = "turn:"
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """One ranked record by the store's key, and why it was found, as a line for people."""
+    """Ranked records by the store's key, and what explains each, where that was asked for.
 
-    key: int
-    ranked: Ranked
-    why: str
+    `details` are the matched words and the shares of the dimensions, by place.
+    """
+
+    keys: Sequence[int]
+    ranked: Sequence[Ranked]
+    details: Sequence[tuple[Sequence[str], Mapping[str, float]]] = ()
+
+    def hit(self, place: int, record: MemoryRecord) -> Hit:
+        """One of them as a hit."""
+        one = self.ranked[place]
+        why = one.why(*self.details[place]) if self.details else one.why()
+        return Hit(record=record, score=one.score, route_scores=one.scores, why=why)
 
 
 def record_hits(
-    store: Store, user_id: str, found: Sequence[Keyed], visible: Collection[Status] | None, limit: int
+    store: Store, user_id: str, found: Keyed, visible: Collection[Status] | None, limit: int
 ) -> list[Hit]:
     """The first `limit` records that are still there, in order. `visible` None: whatever their status is now."""
     hits: list[Hit] = []
     # Nearly always the first `limit` are all there; the rest is read only where one of them has gone meanwhile.
-    for part in (found[:limit], found[limit:]):
-        if part and len(hits) < limit:
-            records = store.records_by_key(user_id, [one.key for one in part])
+    for first, keys in ((0, found.keys[:limit]), (limit, found.keys[limit:])):
+        if keys and len(hits) < limit:
+            records = store.records_by_key(user_id, keys)
             hits += [
-                Hit(
-                    record=records[one.key],
-                    score=one.ranked.score,
-                    route_scores=one.ranked.scores,
-                    why=one.why,
-                )
-                for one in part
-                if one.key in records and (visible is None or records[one.key].status in visible)
+                found.hit(place, records[key])
+                for place, key in enumerate(keys, first)
+                if key in records and (visible is None or records[key].status in visible)
             ]
     return hits[:limit]
 
@@ -61,6 +65,8 @@ def linked_hits(pairs: Sequence[tuple[MemoryRecord, MemoryRecord]], scores: Mapp
 
 def rejected_hits(store: Store, user_id: str, found: Sequence[tuple[int, float]], weight: float) -> list[Hit]:
     """Turns that the gate rejected, by the store's key and the share of the question's words that each holds."""
+    if not found:
+        return []
     turns = {turn.key: turn for turn in store.turns(user_id, keys=[key for key, _ in found])}
     return [
         Hit(

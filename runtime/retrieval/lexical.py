@@ -26,7 +26,7 @@ Entry = TypeVar("Entry", np.bool_, np.float32, np.int32, np.int64)
 
 K1 = 1.2
 B = 0.75
-_SMALLEST_FRESH = 2_048
+_SMALLEST_FRESH = 256
 _FRESH_SHARE = 16
 """The table of new documents is merged into the base beyond this many, or beyond this part of all."""
 

@@ -11,9 +11,11 @@ information that a record and its neighbours hold. The cosine is that of the rec
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import overload
 
 import numpy as np
 
@@ -68,27 +70,58 @@ class Ranked:
         return ", ".join(parts)
 
 
+class Ranking(Sequence[Ranked]):
+    """Fused slots, best first, each described only when it is looked at: most are read past the budget and never shown.
+
+    `rows` are the slots that `scores` stand beside, ascending; `places` are ranks by route and slot, from 1.
+    """
+
+    def __init__(
+        self,
+        fused: Sequence[tuple[int, float]],
+        rows: Sequence[int],
+        scores: Mapping[str, Sequence[float]],
+        places: Mapping[str, Mapping[int, int]],
+    ) -> None:
+        self._fused, self._rows, self._scores, self._places = fused, rows, scores, places
+
+    @property
+    def slots(self) -> list[int]:
+        """The slots alone."""
+        return [slot for slot, _ in self._fused]
+
+    def __len__(self) -> int:
+        return len(self._fused)
+
+    @overload
+    def __getitem__(self, place: int) -> Ranked: ...
+    @overload
+    def __getitem__(self, place: slice) -> Ranking: ...
+    def __getitem__(self, place: int | slice) -> Ranked | Ranking:
+        if isinstance(place, slice):
+            return Ranking(self._fused[place], self._rows, self._scores, self._places)
+        slot, score = self._fused[place]
+        row = bisect_left(self._rows, slot)
+        return Ranked(
+            slot,
+            score,
+            {name: values[row] for name, values in self._scores.items()},
+            {route: ranks[slot] for route, ranks in self._places.items() if slot in ranks},
+        )
+
+
 def rank(
     index: ScopeIndex, question: Question, allowed: MaskArray, budget: int, depth: int, settings: SearchSettings
-) -> list[Ranked]:
+) -> Ranking:
     """The first `depth` of the allowed slots; `budget` decides how many candidates each route brings."""
     if not allowed.any():
-        return []
+        return Ranking((), (), {}, {})
     rankings = _candidates(index, question, allowed, settings.route_depth(budget), settings)
-    slots = np.array(sorted({slot for ranking in rankings.values() for slot in ranking}), np.int32)
+    slots = np.array(sorted(set().union(*rankings.values())), np.int32)
     scores = _scores(index, question, slots, settings) if len(slots) else {}
     fused = _fuse(index, rankings, scores, slots, settings)[:depth]
     places = {route: {slot: place for place, slot in enumerate(ranking, 1)} for route, ranking in rankings.items()}
-    rows = {int(slot): row for row, slot in enumerate(slots)}
-    return [
-        Ranked(
-            slot,
-            score,
-            {name: float(values[rows[slot]]) for name, values in scores.items()},
-            {route: ranks[slot] for route, ranks in places.items() if slot in ranks},
-        )
-        for slot, score in fused
-    ]
+    return Ranking(fused, slots.tolist(), scores, places)
 
 
 def _candidates(

@@ -33,6 +33,8 @@ MaskArray = NDArray[np.bool_]
 
 _SPARE_SLOTS = 1_000
 """Dead slots that are always tolerated; beyond them, and beyond half of all, the index is built again."""
+_NONE, _SEVERAL = -1, -2
+"""Instead of the slot of the one record that is drawn from a turn."""
 ACTIVE_ONLY = frozenset({Status.ACTIVE})
 
 
@@ -65,6 +67,7 @@ class ScopeIndex:
         self._turn_places: dict[int, tuple[tuple[str | None, str | None, str], float]] = {}
         self._turn_words: dict[int, int] = {}
         self._drawn: dict[int, list[int]] = {}
+        self._sole = array("i")
         self._first_turn, self._last_turn, self._own_turn = array("i"), array("i"), array("i")
         self.dimensions = DimensionIndex()
         self._speakers, self._speaker_codes = array("i"), dict[str, int]()
@@ -129,19 +132,14 @@ class ScopeIndex:
         """
         first, last = (np.frombuffer(side, np.int32)[slots] for side in (self._first_turn, self._last_turn))
         window = self.vectors.rows_of(slots)
-        for weight, *sides in self._sides(first, last):
+        for weight, *sides in self._sides(first, last) if self._sole else ():
             for side in sides:
-                drawn = [self._drawn.get(turn, ()) if turn >= 0 else () for turn in side.tolist()]
-                sizes = np.array([len(records) for records in drawn], np.int32)
-                around = np.array([slot for records in drawn for slot in records], np.int32)
-                if not len(around):
-                    continue
-                held = np.flatnonzero(sizes)
-                rows = self.vectors.rows_of(around) * np.float32(weight)
-                if len(held) < len(around):
-                    rows /= np.repeat(sizes, sizes)[:, None].astype(np.float32)
-                    rows = np.add.reduceat(rows, (np.cumsum(sizes) - sizes)[held], axis=0)
-                window[held] += rows
+                sole = np.where(side < 0, _NONE, np.frombuffer(self._sole, np.int32)[side])
+                held = np.flatnonzero(sole >= 0)
+                window[held] += self.vectors.rows_of(sole[held]) * np.float32(weight)
+                for place in np.flatnonzero(sole == _SEVERAL).tolist():
+                    rows = self.vectors.rows_of(np.array(self._drawn[int(side[place])], np.int32))
+                    window[place] += rows.mean(axis=0) * np.float32(weight)
         scores: FloatArray = window @ vector.astype(np.float32)
         scores /= np.maximum(np.linalg.norm(window, axis=1), np.float32(1e-12))
         return scores
@@ -249,6 +247,7 @@ class ScopeIndex:
         self._last_turn.append(sources[-1])
         for turn in {sources[0], sources[-1]}:
             self._drawn.setdefault(turn, []).append(slot)
+            self._note_drawn(turn)
         if record.memory_type is not None:
             self.dimensions.add(slot, record)
         return slot
@@ -260,11 +259,18 @@ class ScopeIndex:
         analysed[text] = bag
         slot = self._turn_bags.append(*bag)
         self._turn_entries.add(turn)
+        self._sole.append(_NONE)
         self._turn_slots[turn.key] = slot
         self._turn_words[turn.key] = hash(text)
         session = (turn.agent_id, turn.run_id, turn.session_id)
         self._neighbours.add(session, turn.moment, turn.key, slot)
         self._turn_places[turn.key] = (session, turn.moment)
+
+    def _note_drawn(self, turn: int) -> None:
+        """Keep `_sole` beside `_drawn`: nearly every turn has one record or none, and those need no lists."""
+        if turn >= 0:
+            drawn = self._drawn[turn]
+            self._sole[turn] = _SEVERAL if len(drawn) > 1 else drawn[0] if drawn else _NONE
 
     def _bag(self, text: str) -> tuple[list[int], list[int]]:
         return self._vocabulary.bag(Counter(index_terms(text)))
@@ -275,6 +281,7 @@ class ScopeIndex:
             return
         for turn in {self._first_turn[slot], self._last_turn[slot]}:
             self._drawn[turn].remove(slot)
+            self._note_drawn(turn)
         self._lexical.remove(slot)
         self._entries.remove(slot)
         self.dimensions.remove(slot)

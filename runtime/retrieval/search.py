@@ -95,10 +95,8 @@ class Searcher:
             self._catch_up(index, user_id)
             allowed = index.allowed_records(scope, visible)
             ranked = rank(index, question, allowed, budget, fetch_depth(budget), self.settings)
-            found = [
-                Keyed(index.record_key(one.slot), one, _why(index, question, one, wanted.explain, self.settings))
-                for one in ranked
-            ]
+            details = [_details(index, question, one, self.settings) for one in ranked] if wanted.explain else ()
+            found = Keyed([index.record_key(slot) for slot in ranked.slots], ranked, details)
             rejected = self._rejected(index, question.terms, wanted) if wanted.include_rejected else []
             self._drop_others(index, user_id)
         hits = record_hits(self._store, user_id, found, visible if scope.is_present else None, budget)
@@ -179,14 +177,14 @@ class Searcher:
         return [hit.model_copy(update={"reply": found.get(hit.record.id)}) for hit in hits]
 
 
-def _why(index: ScopeIndex, question: Question, one: Ranked, explain: bool, settings: SearchSettings) -> str:
-    """Ranks by route; with `explain`, the words that matched and the share of each dimension too."""
-    if not explain:
-        return one.why()
+def _details(
+    index: ScopeIndex, question: Question, one: Ranked, settings: SearchSettings
+) -> tuple[tuple[str, ...], dict[str, float]]:
+    """The words that matched and the share of each dimension."""
     readable = index.dimensions.record(one.slot)
     scorer = DimensionScorer(question.parsed, settings.dimension_variant)
     shares = scorer.components(readable) if readable else {}
-    return one.why(index.matched(question.terms, one.slot), {str(name): share for name, share in shares.items()})
+    return index.matched(question.terms, one.slot), {str(name): share for name, share in shares.items()}
 
 
 def embed(embedder: Embedder, texts: Sequence[str]) -> Vectors:
