@@ -6,13 +6,14 @@ to a safetensors folder once and kept in the cache: `$ENGRAIN_CACHE`, else `~/.c
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -58,16 +59,48 @@ def load_tokenizer(base: BaseModel) -> Any:
     return tokenizer
 
 
-def load_model(base: BaseModel, tokenizer: Any, *, dtype: DType = "float32", attention: str = "sdpa") -> Any:
-    """The causal LM in `dtype`, its config and generation config agreeing with the tokenizer on eos and pad."""
+def load_model(
+    base: BaseModel,
+    tokenizer: Any,
+    *,
+    dtype: DType = "float32",
+    attention: str = "sdpa",
+    quantize: Literal["none", "nf4", "int8"] = "none",
+) -> Any:
+    """The causal LM in `dtype`, its config and generation config agreeing with the tokenizer on eos and pad.
+
+    `quantize` rounds the frozen weights while an adapter is trained on them (QLoRA); raises `InputError` where
+    bitsandbytes is not usable.
+    """
     from transformers import AutoModelForCausalLM
 
+    options: dict[str, Any] = {} if quantize == "none" else {"quantization_config": _quantization(quantize, dtype)}
     with quiet_loading():
         model = AutoModelForCausalLM.from_pretrained(
-            base.source, dtype=getattr(torch, dtype), attn_implementation=attention, use_safetensors=True
+            base.source, dtype=getattr(torch, dtype), attn_implementation=attention, use_safetensors=True, **options
         )
     fit_to_tokenizer(model, tokenizer)
     return model
+
+
+def _quantization(quantize: str, dtype: DType) -> Any:
+    if importlib.util.find_spec("bitsandbytes") is None or not torch.cuda.is_available():
+        raise InputError(
+            f"model.quantize={quantize} needs a CUDA device and the package bitsandbytes (`pip install bitsandbytes`); "
+            "set model.quantize=none"
+        )
+    from transformers import BitsAndBytesConfig
+
+    make: Any = BitsAndBytesConfig
+    if quantize == "int8":
+        return make(load_in_8bit=True)
+    # QLoRA (Dettmers et al. 2023): 4-bit normal floats, constants quantised again, products in the given type.
+    return make(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=getattr(torch, dtype),
+    )
 
 
 def refuse_quantised(name: str) -> None:

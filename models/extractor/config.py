@@ -27,6 +27,9 @@ class ExtractorModelConfig(Contract):
     )
     attention: Literal["sdpa", "eager"] = Field(default="sdpa", description="Attention implementation.")
     dtype: DType = Field(default="float32", description="Type of the frozen base weights; LoRA's are float32.")
+    quantize: Literal["none", "nf4", "int8"] = Field(
+        default="none", description="Base weights while training: nf4 is QLoRA; a merge always takes full precision."
+    )
     gradient_checkpointing: bool = Field(
         default=False, description="Recompute activations backwards: less memory, about a third more time."
     )

@@ -160,7 +160,12 @@ def _facts(config: ExtractorConfig, base: BaseModel, tokenizer: Any, fingerprint
 def _module(
     config: ExtractorConfig, base: BaseModel, tokenizer: Any, data: ExtractorData, facts: dict[str, str]
 ) -> ExtractorModule:
-    model = load_model(base, tokenizer, dtype=config.model.dtype, attention=config.model.attention)
+    settings = config.model
+    model = load_model(base, tokenizer, dtype=settings.dtype, attention=settings.attention, quantize=settings.quantize)
+    if settings.quantize != "none":
+        from peft import prepare_model_for_kbit_training
+
+        model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=settings.gradient_checkpointing)
     # Where the base is found differs between machines; its name is what the adapter should remember.
     model = add_lora(model, config.lora)
     model.peft_config["default"].base_model_name_or_path = base.name

@@ -12,6 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engrain.models.extractor import base as base_module
 from engrain.models.extractor.base import give_pad_token, load_model, load_tokenizer, locate_base
+from engrain.models.extractor.config import ExtractorConfig
 from engrain.models.weights import weights_hash
 from engrain.runtime.errors import InputError
 
@@ -133,3 +134,12 @@ def test_smollm2_is_converted_from_gguf(tmp_path: Path, monkeypatch: pytest.Monk
     ids = tokenizer(prompt, return_tensors="pt", add_special_tokens=False)
     answer = model.generate(**ids, max_new_tokens=12, do_sample=False)
     assert "Paris" in tokenizer.decode(answer[0][ids.input_ids.shape[1] :])
+
+
+@pytest.mark.parametrize("quantize", ["nf4", "int8"])
+def test_quantised_training_says_what_it_needs(config: ExtractorConfig, quantize: Any) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("a GPU is at hand")
+    base = locate_base(config.model.base)
+    with pytest.raises(InputError, match=rf"model.quantize={quantize} needs a CUDA device and.*bitsandbytes"):
+        load_model(base, load_tokenizer(base), quantize=quantize)
