@@ -77,8 +77,9 @@ def measure(batch: int, length: int, steps: int, given_peak: float | None) -> di
     shape, card = Shape(), torch.cuda.get_device_name(0)
     peak = peak_tflops(card, given_peak)
     torch.manual_seed(0)
-    config = ModernBertConfig(vocab_size=shape.vocabulary, attn_implementation="sdpa")
-    network = GateNetwork(ModernBertModel(config), shape.hidden, "cls", 0).cuda().train()
+    # transformers takes sdpa for ModernBERT by itself.
+    encoder = ModernBertModel(ModernBertConfig(vocab_size=shape.vocabulary))
+    network = GateNetwork(encoder, shape.hidden, "cls", 0).cuda().train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=2e-5, fused=True)
     ids = torch.randint(10, 50_000, (batch, length), device="cuda")
     mask, goals = torch.ones_like(ids), torch.rand(batch, device="cuda").round()

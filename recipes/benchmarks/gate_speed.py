@@ -83,7 +83,7 @@ def scoring(
     measures: dict[str, float] = {}
     for precision in ("fp32", "int8"):
         gate = Gate.load(bundle, threads=threads, precision=precision)  # type: ignore[arg-type]
-        speed[precision] = len(timed) / _best(lambda gate=gate: gate.score(timed), clock)  # type: ignore[misc]
+        speed[precision] = len(timed) / _best(lambda gate=gate: gate.score(timed), clock)
         measures[precision] = measure_gate(labels, gate.score(pairs), 0.5).auprc
     pipeline = max(rate for name, rate in speed.items() if name.startswith("pipeline"))
     return {
@@ -103,10 +103,10 @@ def _pipeline(bundle: Path, timed: Sequence[Any], clock: Callable[[], float]) ->
 
     settings = json.loads((bundle / "config.json").read_text(encoding="utf-8"))
     config = AutoConfig.for_model(settings.pop("model_type"), **settings)
-    model = AutoModelForSequenceClassification.from_config(config).eval()
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_file=str(bundle / "tokenizer.json"), pad_token="[PAD]", model_max_length=128
-    )
+    build: Any = AutoModelForSequenceClassification.from_config
+    fast: Any = PreTrainedTokenizerFast
+    model = build(config).eval()
+    tokenizer = fast(tokenizer_file=str(bundle / "tokenizer.json"), pad_token="[PAD]", model_max_length=128)
     texts = [_plain(context, target) for context, target in timed]
     classify: Any = pipeline("text-classification", model=model, tokenizer=tokenizer, device="cpu")
     rates = {}
