@@ -15,6 +15,7 @@ from engrain.data_builders.sources.registry import SOURCES, open_source
 from engrain.recipes import console
 from engrain.runtime.errors import EngrainError, InputError
 from engrain.runtime.opening import RULES
+from engrain.runtime.storage.files import is_address
 from engrain.runtime.timestamps import parse_timestamp
 
 if TYPE_CHECKING:
@@ -166,11 +167,13 @@ def _add_session(opened: Memory, labelled: LabelledSession, user: str | None, be
     return _counts(added)
 
 
-def open_memory(store: str, bundles: str, *, gate: bool = False, extractor: str = "none", existing: bool = False) -> Memory:
+def open_memory(
+    store: str, bundles: str, *, gate: bool = False, extractor: str = "none", existing: bool = False
+) -> Memory:
     """Open the memory file with the bundles of a folder; `existing` refuses to make a new file."""
     from engrain.runtime.memory import Memory
 
-    if existing and not Path(store).exists():
+    if existing and not is_address(store) and not Path(store).exists():
         raise InputError(f"no memory file {store}; `engrain memory add` makes one, --store names another")
     folder = Path(bundles)
     if not (folder / "embedder").is_dir():

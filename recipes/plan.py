@@ -46,16 +46,20 @@ def command(source: str, overrides: Sequence[str], as_json: bool) -> None:
 
 def plan(recipe: Recipe) -> dict[str, Any]:
     """The plan as plain data: one entry of `runs` a training run, and the hash of the resolved recipe."""
+    return {"recipe_hash": recipe_hash(recipe), "runs": _runs(recipe)}
+
+
+def _runs(recipe: Recipe) -> list[dict[str, Any]]:
     if isinstance(recipe, BenchRecipe):
-        return {"recipe_hash": recipe_hash(recipe), "runs": [_plan_bench(recipe)]}
+        return [_plan_bench(recipe)]
     if isinstance(recipe, SynthesisRecipe):
-        return {"recipe_hash": recipe_hash(recipe), "runs": [planned_synthesis(recipe)]}
+        return [planned_synthesis(recipe)]
     if isinstance(recipe, LabelRecipe):
-        return {"recipe_hash": recipe_hash(recipe), "runs": [planned(recipe)]}
+        return [planned(recipe)]
     parts: list[GateRecipe | ExtractorRecipe] = (
         [recipe.gate, recipe.extractor] if isinstance(recipe, QuickstartRecipe) else [recipe]
     )
-    return {"recipe_hash": recipe_hash(recipe), "runs": [_plan_run(part) for part in parts]}
+    return [_plan_run(part) for part in parts]
 
 
 def _plan_bench(recipe: BenchRecipe) -> dict[str, Any]:

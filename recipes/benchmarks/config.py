@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from engrain.recipes.benchmarks.systems.without_dimensions import Dimension
 from engrain.runtime.llm.endpoint import EndpointSettings
 from engrain.runtime.retrieval.search import SearchSettings
 from engrain.runtime.schema import Contract, Identifier
@@ -36,6 +37,7 @@ class EngrainSystem(Contract):
     )
     threshold: float | None = Field(default=None, ge=0.0, le=1.0, description="Instead of the bundle's own.")
     extractor: str | None = Field(default=None, description="`dependency`, `dependency/hanlp` or an extractor bundle.")
+    without: tuple[Dimension, ...] = Field(default=(), description="Dimensions emptied in every record (ablation).")
     consolidate: bool = Field(default=False, description="Consolidate by rules after construction.")
     search: SearchSettings = Field(default=SearchSettings(), description="Routes and fusion.")
 

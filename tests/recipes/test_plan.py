@@ -94,8 +94,13 @@ def test_checkpointing_and_an_adapter_lower_the_estimate() -> None:
 def test_every_shipped_recipe_is_planned(name: str) -> None:
     document = plan(load_recipe(name))
     for run in document["runs"]:
-        assert run["parameters"]["base"] >= run["parameters"]["trained"] - 1025
-        assert run["memory_gib"]["total"] == pytest.approx(sum(v for k, v in run["memory_gib"].items() if k != "total"))
+        # Labelling, synthesis and benchmarks train nothing.
+        trains = run["recipe"] in ("gate", "extractor")
+        assert bool(run["parameters"]) is bool(run["memory_gib"]) is trains
+        if trains:
+            parts = {name: size for name, size in run["memory_gib"].items() if name != "total"}
+            assert run["parameters"]["base"] >= run["parameters"]["trained"] - 1025
+            assert run["memory_gib"]["total"] == pytest.approx(sum(parts.values()))
         assert run["writes"]
         assert run["resolved"]["name"]
 

@@ -75,7 +75,12 @@ class EngrainMemory:
         """Search with the question as it is asked."""
         with self._open(folder) as memory:
             return [
-                [_found(hit) for hit in memory.search(question.question, user_id=group, top_k=depth).results]
+                [
+                    _found(hit)
+                    for hit in memory.search(
+                        question.question, user_id=group, top_k=depth, asked_at=question.asked_at
+                    ).results
+                ]
                 for question in questions
             ]
 
@@ -93,6 +98,10 @@ class EngrainMemory:
 
 
 def _found(hit: Hit) -> Found:
+    """A hit as a reader sees it: who said it, its mark when it is outdated, and the reply that was recalled."""
     record = hit.record
     speaker = f"{record.source_speaker}: " if record.source_speaker else ""
-    return Found(f"{speaker}{record.content}", record.source_turn_ids, shown_time(record.source_time), hit.score)
+    text = f"{speaker}{hit.memory}"
+    if hit.reply is not None:
+        text += f"\nassistant: {hit.reply.text}"
+    return Found(text, record.source_turn_ids, shown_time(record.source_time), hit.score)

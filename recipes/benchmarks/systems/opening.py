@@ -8,6 +8,7 @@ from engrain.recipes.benchmarks.systems.baseline import Baseline
 from engrain.recipes.benchmarks.systems.engrain_memory import EngrainMemory
 from engrain.recipes.benchmarks.systems.peer import Peer
 from engrain.recipes.benchmarks.systems.system import System
+from engrain.recipes.benchmarks.systems.without_dimensions import WithoutDimensions
 from engrain.runtime.embedding import Embedder
 from engrain.runtime.errors import InputError
 from engrain.runtime.opening import open_extractor, open_gate
@@ -35,11 +36,14 @@ def _engrain(config: EngrainSystem, data: SuiteData, embedder: Embedder) -> Engr
     gate = open_gate(config.gate) if config.gate not in (None, RELEASED) else None
     if gate is not None and config.threshold is not None:
         gate.threshold = config.threshold
+    extractor = open_extractor(config.extractor)
+    if extractor is not None and config.without:
+        extractor = WithoutDimensions(extractor, config.without)
     return EngrainMemory(
         config.name,
         embedder,
         gate=gate,
-        extractor=open_extractor(config.extractor),
+        extractor=extractor,
         marked=marked,
         consolidates=config.consolidate,
         settings=MemorySettings(search=config.search),

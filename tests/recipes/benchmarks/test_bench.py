@@ -242,19 +242,19 @@ def test_a_file_cut_in_the_middle_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("program", "message"),
+    ("program", "seconds", "message"),
     [
-        ("import sys; sys.exit('out of memory')", "exit code 1: out of memory"),
-        ("import time; time.sleep(60)", "longer than 1 s"),
+        ("import sys; sys.exit('out of memory')", 60, "exit code 1: out of memory"),
+        ("import time; time.sleep(60)", 1, "longer than 1 s"),
     ],
 )
 def test_a_peer_that_crashes_or_hangs_fails_its_row_only(
-    make_recipe: Callable[..., Path], memora: Path, tmp_path: Path, program: str, message: str
+    make_recipe: Callable[..., Path], memora: Path, tmp_path: Path, program: str, seconds: float, message: str
 ) -> None:
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec python3 -c "{program}"\n')
     python.chmod(0o755)
-    peer = {"kind": "peer", "name": "mem0", "peer": "mem0", "python": str(python), "timeout_s": 1}
+    peer = {"kind": "peer", "name": "mem0", "peer": "mem0", "python": str(python), "timeout_s": seconds}
     document = run(load(make_recipe(data={"benchmark": "memora", "root": str(memora)}, systems=[BM25, peer])))
     bm25, mem0 = document["systems"]
     assert bm25["questions left out"] == 0 and mem0["questions left out"] == 5
