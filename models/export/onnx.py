@@ -68,7 +68,7 @@ def export_int8(
     level = logger.level
     logger.setLevel(logging.ERROR)  # It advises a preparation that transformer encoders do not need.
     try:
-        quantize_dynamic(str(source), str(path), weight_type=QuantType.QInt8, reduce_range=True)
+        quantize_dynamic(str(source), str(path), weight_type=QuantType.QInt8, per_channel=True, reduce_range=True)
     finally:
         logger.setLevel(level)
     difference = largest_difference(network, path, samples, pad_id)

@@ -4,7 +4,7 @@
 
 RUN_FOLDER holds a trained gate's `best.ckpt`; RECIPE's evaluation rows are scored, its training rows trained on.
 
-- Scoring: turns a second of the exported bundle (float32, int8) against `transformers.pipeline` on the same network
+- Scoring: turns a second of the exported bundle (float32, int8, each also behind a first stage if the run has one) against `transformers.pipeline` on the same network
   (a sequence classifier of its size) and the same texts, at the best of several batch sizes; AUPRC of both precisions.
 - Training: real (non-pad) tokens a second of a training run against a plain PyTorch loop that shuffles and pads each
   batch to its longest row, with the same network, optimiser and batch size; and the share of padding.
@@ -18,6 +18,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from engrain.recipes.loading import load_recipe
 from engrain.runtime.bundle import ThresholdChoice
 from engrain.runtime.errors import RecipeError
 from engrain.runtime.gate import Gate
+from engrain.runtime.gate_cascade import FIRST_STAGE_FILE
 from engrain.runtime.schema import GateExample
 
 PIPELINE_BATCHES = (1, 8, 32, 64)
@@ -81,17 +83,18 @@ def scoring(
     timed = pairs[:turns]
     speed = {f"pipeline, batches of {size}": rate for size, rate in _pipeline(bundle, timed, clock).items()}
     measures: dict[str, float] = {}
-    for precision in ("fp32", "int8"):
-        gate = Gate.load(bundle, threads=threads, precision=precision)  # type: ignore[arg-type]
-        speed[precision] = len(timed) / _best(lambda gate=gate: gate.score(timed), clock)
-        measures[precision] = measure_gate(labels, gate.score(pairs), 0.5).auprc
+    cascades = (False, True) if (bundle / FIRST_STAGE_FILE).is_file() else (False,)
+    for precision, cascade in product(("fp32", "int8"), cascades):
+        name = f"{precision}, cascade" if cascade else precision
+        gate = Gate.load(bundle, threads=threads, precision=precision, cascade=cascade)  # type: ignore[arg-type]
+        speed[name] = len(timed) / _best(lambda gate=gate: gate.score(timed), clock)
+        measures[name] = measure_gate(labels, gate.score(pairs), 0.5).auprc
     pipeline = max(rate for name, rate in speed.items() if name.startswith("pipeline"))
     return {
         "turns a second": speed,
-        "int8 over the pipeline's best": speed["int8"] / pipeline,
-        "fp32 over the pipeline's best": speed["fp32"] / pipeline,
+        "over the pipeline's best": {name: speed[name] / pipeline for name in measures},
         "auprc": measures,
-        "auprc lost by int8": measures["fp32"] - measures["int8"],
+        "auprc lost": {name: measures["fp32"] - measures[name] for name in measures if name != "fp32"},
     }
 
 

@@ -34,7 +34,7 @@ def on_cpu() -> None:
 
         @property
         def root_device(self) -> torch.device:
-            return torch.device("cpu")
+            return torch.device("cpu", 0)  # DeepSpeed wants an index.
 
     strategies.DeepSpeedStrategy = CpuDeepSpeedStrategy  # type: ignore[misc]
 
