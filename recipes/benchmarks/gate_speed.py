@@ -4,8 +4,9 @@
 
 RUN_FOLDER holds a trained gate's `best.ckpt`; RECIPE's evaluation rows are scored, its training rows trained on.
 
-- Scoring: turns a second of the exported bundle (float32, int8, each also behind a first stage if the run has one) against `transformers.pipeline` on the same network
-  (a sequence classifier of its size) and the same texts, at the best of several batch sizes; AUPRC of both precisions.
+- Scoring: turns a second of the exported bundle (float32, int8, each also behind a first stage if the run has one)
+  against `transformers.pipeline` on the same network (a sequence classifier of its size) and the same texts, at the
+  best of several batch sizes; AUPRC of all.
 - Training: real (non-pad) tokens a second of a training run against a plain PyTorch loop that shuffles and pads each
   batch to its longest row, with the same network, optimiser and batch size; and the share of padding.
 
