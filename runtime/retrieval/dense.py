@@ -87,7 +87,13 @@ class VectorIndex:
 
     def scores_of(self, query: FloatArray, slots: IntArray) -> FloatArray:
         """Cosine of some slots with a normalised query."""
-        scores: FloatArray = self._rows[self._places[slots]] @ query.astype(np.float32)
+        query = query.astype(np.float32)
+        places = self._places[slots]
+        # One product with all rows is quicker than gathering many of them first.
+        if 2 * len(slots) >= self._used:
+            every: FloatArray = (self._rows[: self._used] @ query)[places]
+            return every
+        scores: FloatArray = self._rows[places] @ query
         return scores
 
     def rows_of(self, slots: IntArray) -> FloatArray:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from engrain.runtime.retrieval.ranking import Ranked
-from engrain.runtime.schema import Hit, MemoryRecord, Status
+from engrain.runtime.schema import Hit, assembled, MemoryRecord, Status
 from engrain.runtime.storage.protocol import Store, StoredTurn
 
 REJECTED = "rejected"
@@ -29,7 +29,9 @@ class Keyed:
         """One of them as a hit."""
         one = self.ranked[place]
         why = one.why(*self.details[place]) if self.details else one.why()
-        return Hit(record=record, score=one.score, route_scores=one.scores, why=why)
+        return assembled(
+            Hit, record=record, score=one.score, route_scores=one.scores, why=why, reply=None, linked_from=None
+        )
 
 
 def record_hits(

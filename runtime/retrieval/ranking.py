@@ -59,12 +59,12 @@ class Ranked:
 
         `matched` are the question's words that the record holds, `components` its shares of the question's dimensions.
         """
-        shares = [f"{name} {share:.2f}" for name, share in (components or {}).items()]
-        details = {LEXICAL: ", ".join(matched), DIMENSION: ", ".join(shares)}
-        parts = []
-        for route, place in self.ranks.items():
-            detail = f" ({details[route]})" if details.get(route) else ""
-            parts.append(f"{route} #{place}{detail}")
+        details = {}
+        if matched:
+            details[LEXICAL] = f" ({', '.join(matched)})"
+        if components:
+            details[DIMENSION] = f" ({', '.join(f'{name} {share:.2f}' for name, share in components.items())})"
+        parts = [f"{route} #{place}{details.get(route, '')}" for route, place in self.ranks.items()]
         if self.scores.get(NAMED):
             parts.append("said by someone the question names")
         return ", ".join(parts)

@@ -57,7 +57,7 @@ class ScopeIndex:
         self.vectors = VectorIndex(self.dimension)
         self._vocabulary = Vocabulary()
         self._lexical = LexicalIndex()
-        self._own_bags, self._turn_bags = Bags(), Bags()
+        self._own_bags, self._turn_bags, self._own_words = Bags(), Bags(), array("f")
         self._rejected: LexicalIndex | None = None
         self._neighbours = Neighbours()
         self._entries = RecordEntries()
@@ -68,6 +68,7 @@ class ScopeIndex:
         self._turn_words: dict[int, int] = {}
         self._drawn: dict[int, list[int]] = {}
         self._sole = array("i")
+        self._window_lengths = np.empty(0, np.float32)
         self._first_turn, self._last_turn, self._own_turn = array("i"), array("i"), array("i")
         self.dimensions = DimensionIndex()
         self._speakers, self._speaker_codes = array("i"), dict[str, int]()
@@ -102,6 +103,7 @@ class ScopeIndex:
         for turn_slot in self._within_reach(self._neighbours.moved()):
             changed.update(self._drawn.get(turn_slot, ()))
         self._index_words(np.array(sorted(changed), np.int32))
+        self._window_lengths = np.empty(0, np.float32)
         self.version = delta.version
 
     def lexical(self, terms: Sequence[str], allowed: MaskArray, depth: int) -> Candidates:
@@ -130,30 +132,25 @@ class ScopeIndex:
         Around it are the records drawn from the turns beside its sources, weighted as their words are; a turn that
         several records come from counts once.
         """
-        first, last = (np.frombuffer(side, np.int32)[slots] for side in (self._first_turn, self._last_turn))
-        window = self.vectors.rows_of(slots)
-        for weight, *sides in self._sides(first, last) if self._sole else ():
-            for side in sides:
-                sole = np.where(side < 0, _NONE, np.frombuffer(self._sole, np.int32)[side])
-                held = np.flatnonzero(sole >= 0)
-                window[held] += self.vectors.rows_of(sole[held]) * np.float32(weight)
-                for place in np.flatnonzero(sole == _SEVERAL).tolist():
-                    rows = self.vectors.rows_of(np.array(self._drawn[int(side[place])], np.int32))
-                    window[place] += rows.mean(axis=0) * np.float32(weight)
-        scores: FloatArray = window @ vector.astype(np.float32)
-        scores /= np.maximum(np.linalg.norm(window, axis=1), np.float32(1e-12))
+        places, around, weights = self._around(slots)
+        held = np.concatenate((slots, around))
+        found = self.vectors.scores_of(vector, held)
+        parts = np.bincount(places, weights=weights * found[len(slots) :], minlength=len(slots))
+        scores: FloatArray = (found[: len(slots)] + parts).astype(np.float32) / self._lengths_of(slots)
         return scores
 
     def words(self, slots: IntArray) -> FloatArray:
         """Terms of some records, their own only."""
-        sizes, _, counts = self._own_bags.gather(slots)
-        owners = np.repeat(np.arange(len(slots)), sizes)
-        return np.bincount(owners, weights=counts, minlength=len(slots)).astype(np.float32)
+        counted: FloatArray = np.frombuffer(self._own_words, np.float32)[slots]
+        return counted
 
     def spoken_by(self, names: Collection[str], slots: IntArray) -> MaskArray:
         """Whether one of `names` is the speaker of each of some records."""
-        wanted = [self._speaker_codes[name] for name in names]
-        return np.isin(np.frombuffer(self._speakers, np.int32)[slots], wanted)
+        speakers = np.frombuffer(self._speakers, np.int32)[slots]
+        spoken_by = np.zeros(len(slots), np.bool_)
+        for name in names:  # rarely more than one
+            spoken_by |= speakers == self._speaker_codes[name]
+        return spoken_by
 
     @property
     def speakers(self) -> tuple[str, ...]:
@@ -223,6 +220,37 @@ class ScopeIndex:
             yield weight, before, after
             weight /= 2
 
+    def _around(self, slots: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Records in the windows of `slots`: the place of the window, the record's slot, its weight."""
+        first, last = (np.frombuffer(side, np.int32)[slots] for side in (self._first_turn, self._last_turn))
+        places, around, weights = [np.empty(0, np.int32)], [np.empty(0, np.int32)], [np.empty(0, np.float32)]
+        for weight, *sides in self._sides(first, last) if self._sole else ():
+            for side in sides:
+                sole = np.where(side < 0, _NONE, np.frombuffer(self._sole, np.int32)[side])
+                held = (sole >= 0).nonzero()[0].astype(np.int32)
+                places.append(held)
+                around.append(sole[held])
+                weights.append(np.full(len(held), weight, np.float32))
+                for place in (sole == _SEVERAL).nonzero()[0].tolist():
+                    drawn = self._drawn[int(side[place])]
+                    places.append(np.full(len(drawn), place, np.int32))
+                    around.append(np.array(drawn, np.int32))
+                    weights.append(np.full(len(drawn), weight / len(drawn), np.float32))
+        return np.concatenate(places), np.concatenate(around), np.concatenate(weights)
+
+    def _lengths_of(self, slots: IntArray) -> FloatArray:
+        """Euclidean lengths of the windows of some records, kept until the next change."""
+        if len(self._window_lengths) < len(self._entries.keys):
+            self._window_lengths = np.full(len(self._entries.keys), np.nan, np.float32)
+        missing = slots[np.isnan(self._window_lengths[slots])]
+        if len(missing):
+            places, around, weights = self._around(missing)
+            windows = self.vectors.rows_of(missing)
+            np.add.at(windows, places, self.vectors.rows_of(around) * weights[:, None])
+            self._window_lengths[missing] = np.maximum(np.linalg.norm(windows, axis=1), np.float32(1e-12))
+        lengths: FloatArray = self._window_lengths[slots]
+        return lengths
+
     def _within_reach(self, moved: set[int]) -> set[int]:
         """Turns whose surroundings may have changed: those that moved, and the turns that see them."""
         reached, edge = set(moved), np.array(sorted(moved), np.int32)
@@ -234,7 +262,9 @@ class ScopeIndex:
     def _add_record(self, record: IndexedRecord, analysed: dict[str, tuple[list[int], list[int]]]) -> int:
         self._remove_record(record.key)
         text = lexical_text(record)
-        slot = self._own_bags.append(*(analysed.get(text) or self._bag(text)))
+        bag = analysed.get(text) or self._bag(text)
+        slot = self._own_bags.append(*bag)
+        self._own_words.append(sum(bag[1]))
         sources = [self._turn_slots.get(key, -1) for key in record.turn_keys] or [-1]
         session = self._turn_places[record.turn_keys[0]][0][2] if sources[0] >= 0 else ""
         self._entries.add(record, session)

@@ -10,7 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from engrain.runtime.schema import Link, MemoryRecord, MemoryType, Role, Scope, Status, SupersededSpan, Turn
+from engrain.runtime.schema import (
+    Link,
+    MemoryRecord,
+    MemoryType,
+    Role,
+    Scope,
+    Status,
+    SupersededSpan,
+    Turn,
+    assembled,
+)
 from engrain.runtime.storage.database import Connection
 from engrain.runtime.storage.protocol import (
     Admission,
@@ -96,8 +106,9 @@ def record_values(version: int, record: MemoryRecord) -> Row:
 
 
 def memory_record(row: Row, source_turn_ids: Sequence[str]) -> MemoryRecord:
-    """A row of `RECORD_COLUMNS` and the ids of its source turns."""
-    return MemoryRecord(
+    """A row of `RECORD_COLUMNS` and the ids of its source turns, validated when they were written."""
+    return assembled(
+        MemoryRecord,
         id=row[1],
         scope=_scope(row[2], row[3], row[4]),
         content=row[5],
