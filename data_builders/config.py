@@ -55,7 +55,7 @@ class MemoraGateData(MemoraReading):
     def _validation_leaves_rows_to_train(self) -> MemoraGateData:
         if self.rows_per_persona is None:
             if self.sampling == "stratified":
-                raise ValueError("rows_per_persona is empty: every row has the split's own share; use sampling: natural")
+                raise ValueError("rows_per_persona is empty, so every row is taken: write sampling: natural")
             return self
         if self.validation_per_persona >= self.rows_per_persona:
             raise ValueError(

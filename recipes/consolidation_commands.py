@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,7 +58,7 @@ def consolidate(
         else:
             from engrain.runtime.llm.ledger import Ledger
 
-            with Ledger(ledger or f"{store}.ledger.db") as opened_ledger:
+            with Ledger(Path(ledger or f"{store}.ledger.db")) as opened_ledger:
                 asked = _model(opened, endpoint, model, key, update, opened_ledger)
                 report = Consolidator(opened.store, models=[asked]).run(user)
         texts = _texts(opened, user)

@@ -29,5 +29,5 @@ class WithoutDimensions:
         return [replace(one, records=tuple(self._without(record) for record in one.records)) for one in results]
 
     def _without(self, record: ExtractedRecord) -> ExtractedRecord:
-        emptied = {name: _EMPTY[name] for name in self._dropped}
+        emptied: dict[str, Any] = {name: _EMPTY[name] for name in self._dropped}
         return record.model_copy(update={"dimension": record.dimension.model_copy(update=emptied)})

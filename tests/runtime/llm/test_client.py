@@ -89,7 +89,7 @@ def test_a_failed_window_is_kept_and_sent_again(server: Any, settings: Settings,
 
 def test_a_service_that_answers_nothing_is_an_error(server: Any, settings: Settings, ledger: Ledger) -> None:
     server.service.faults.extend([{"kind": "status", "status": 400}] * 2)
-    with pytest.raises(ModelServiceError, match="'teacher' answered none of 2 requests: .*HTTP 400"):
+    with pytest.raises(ModelServiceError, match=r"'teacher' answered none of 2 requests: .*HTTP 400"):
         EndpointGenerator.open(settings(), ledger).generate(ask("a", "b"))
 
 
