@@ -60,8 +60,13 @@ def measure(folder: Path, steps: int, layers: int, size: int) -> None:
     config = settings(base, steps, size)
     encoded = encode_examples(load_tokenizer(locate_base(str(base))), train, config.model, "training")
     plain, padding = trl_speed(base, encoded, folder, steps, packing=False)
+    console.say(f"trl: {plain:.1f} target tokens/s, padding share {padding:.3f}")
     packed, packed_padding = trl_speed(base, encoded, folder, steps, packing=True)
-    own = {pack: own_speed(config, train, validation, folder, pack=pack) for pack in (False, True)}
+    console.say(f"trl packed: {packed:.1f} target tokens/s, padding share {packed_padding:.3f}")
+    own = {}
+    for pack in (False, True):
+        own[pack] = own_speed(config, train, validation, folder, pack=pack)
+        console.say(f"engrain{' packed' if pack else ''}: {own[pack]:.1f} target tokens/s")
     title = f"{len(encoded.examples)} windows of {size} message(s), {layers} blocks, batch {BATCH}, {steps} steps"
     rows = [
         ("trl", plain, padding),
