@@ -16,7 +16,7 @@ from engrain.models.gate.data import Batch
 from engrain.models.gate.encoder import GateNetwork, encoder_settings
 from engrain.models.gate.metrics import drop_repeats, validation_measures, weighted_bce_sum
 from engrain.models.gate.tuning import parameter_groups
-from engrain.models.training.strategies import shard
+from engrain.models.training.strategies import shard, step_scale
 from engrain.runtime.errors import TrainingError
 
 CHECKPOINT_KEY = "engrain_gate"
@@ -66,7 +66,7 @@ class GateModule(pl.LightningModule):
         total = weighted_bce_sum(logits, batch["goals"], self.w_plus, batch["weights"])
         if not torch.isfinite(total):
             self._stop(batch, batch_idx, float(total.detach()))
-        loss = total * (self.config.training.accumulate * self.processes) / batch["step_examples"]
+        loss = total * self._scale() / batch["step_examples"]
         self.log("train/objective", total.detach() / len(logits), on_step=True, prog_bar=True)
         return loss
 
@@ -107,6 +107,11 @@ class GateModule(pl.LightningModule):
             "w_plus": self.w_plus,
             "facts": self.facts,
         }
+
+    def _scale(self) -> int:
+        accumulate = self.config.training.accumulate
+        # Without a trainer, as a test calls it, there is one process.
+        return step_scale(self.trainer, accumulate) if self._trainer is not None else accumulate * self.processes
 
     def _gather(self, values: Tensor) -> Any:
         if self.trainer.world_size > 1:

@@ -110,8 +110,8 @@ class RunCheckpoints(pl.Callback, Generic[Entry]):
         """Add up the training loss, and report the step."""
         loss: Tensor = outputs["loss"]
         of_step, of_batch = self.counts(batch)
-        # Lightning reports the loss after its division by `accumulate` (DeepSpeed leaves that to its engine), and
-        # ranks average their gradients; turn it back into the sum over units.
+        # Lightning reports the loss after its division by `accumulate`; undo the rest of `step_scale` to get the sum
+        # over units.
         divided = self.accumulate if trainer.strategy.handles_gradient_accumulation else 1
         self._loss_sum += float(loss.detach()) * of_step / (divided * trainer.world_size)
         self._loss_count += of_batch

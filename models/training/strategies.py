@@ -121,6 +121,16 @@ def active_strategy(trainer: pl.Trainer) -> Strategy:
     return "fsdp" if weights and all(isinstance(weight, DTensor) for weight in weights) else "single"
 
 
+def step_scale(trainer: pl.Trainer, accumulate: int) -> int:
+    """What a micro-batch's share of its step's mean loss is multiplied by, so that gradients come out undivided.
+
+    Lightning divides by `accumulate`, gradients are averaged over processes, and DeepSpeed's engine divides by its
+    accumulation once more.
+    """
+    twice = accumulate if trainer.strategy.handles_gradient_accumulation else 1
+    return accumulate * trainer.world_size * twice
+
+
 class ActiveStrategy(pl.Callback):
     """Before the first step: the strategy asked for is the one that runs, on all ranks, on the same data.
 
