@@ -72,9 +72,9 @@ def test_a_memory_stores_what_the_buffer_hands_over(embedder_bundle: Path, tmp_p
     ):
         for n in range(4):
             buffer.add(f"I keep goat {n}.", user_id="ana", session_id="s", timestamp=MOMENT)
-        assert len(memory.search("goat", user_id="ana").hits) == 3
+        assert len(memory.search("goat", user_id="ana").results) == 3
         buffer.flush()
-        assert len(memory.search("goat", user_id="ana").hits) == 4
+        assert len(memory.search("goat", user_id="ana").results) == 4
 
 
 def test_a_window_needs_room_for_a_new_message() -> None:
