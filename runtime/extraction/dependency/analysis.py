@@ -60,11 +60,24 @@ def analyse(parse: Parse, settings: DependencySettings) -> Analysis:
         return Analysis(parse.text, parse, traces, units, entry, "units", share)
     whole = _whole(parse, clauses, quoted, settings)
     if not whole:
-        return Analysis(parse.text, parse, traces, [], "", "skipped", 0.0, "discourse only")
+        return _discourse(parse, traces, clauses, quoted, settings)
     reason = f"coverage {share:.2f}" if units else "no usable unit"
     text = attribute(_joined(whole))
     merged = Unit(text, whole[0].start, whole[-1].end, "surface", tuple(p for u in whole for p in u.predicates))
     return Analysis(parse.text, parse, traces, [merged], text, "fallback", retained_share(tokens, text), reason)
+
+
+def _discourse(
+    parse: Parse, traces: list[ClauseTrace], clauses: list[Clause], quoted: frozenset[int], settings: DependencySettings
+) -> Analysis:
+    """A turn of greetings and thanks alone, if it was admitted nevertheless: what it asks or says, else nothing.
+
+    Keeping such turns out is the gate's task (3.1); the extractor leaves 0.51% of admitted turns empty (C.4).
+    """
+    spoken = [unit for unit in _whole(parse, clauses, quoted, settings, discourse=True) if unit.predicates]
+    if not spoken:
+        return Analysis(parse.text, parse, traces, [], "", "skipped", 0.0, "discourse only")
+    return Analysis(parse.text, parse, traces, spoken, attribute(_joined(spoken)), "units", 1.0, "discourse only")
 
 
 def surface_entry(parse: Parse, settings: DependencySettings) -> str:
@@ -93,11 +106,18 @@ def _cleaned_words(parse: Parse, clauses: list[Clause]) -> int:
     return sum(len(parse.slice(one.start, one.end).split()) for one in clauses if not one.discourse_only)
 
 
-def _whole(parse: Parse, clauses: list[Clause], quoted: frozenset[int], settings: DependencySettings) -> list[Unit]:
-    """The surface route: every clause that says anything, realised whole."""
+def _whole(
+    parse: Parse,
+    clauses: list[Clause],
+    quoted: frozenset[int],
+    settings: DependencySettings,
+    *,
+    discourse: bool = False,
+) -> list[Unit]:
+    """The surface route: every clause that says anything, realised whole; with `discourse` greetings and thanks too."""
     units = []
     for clause in clauses:
-        if clause.discourse_only or clause.start >= clause.end:
+        if (clause.discourse_only and not discourse) or clause.start >= clause.end:
             continue
         heads = [index for index in range(clause.start, clause.end) if parse.tokens[index].tag.startswith("VB")]
         realised = realise_span(parse, clause, clause.start, clause.end, quoted, settings, is_last=True)
