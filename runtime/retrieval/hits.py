@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from engrain.runtime.retrieval.ranking import Ranked
-from engrain.runtime.schema import Hit, assembled, MemoryRecord, Status
+from engrain.runtime.schema import Hit, MemoryRecord, Status, assembled
 from engrain.runtime.storage.protocol import Store, StoredTurn
 
 REJECTED = "rejected"
@@ -34,9 +34,7 @@ class Keyed:
         )
 
 
-def record_hits(
-    store: Store, user_id: str, found: Keyed, visible: Collection[Status] | None, limit: int
-) -> list[Hit]:
+def record_hits(store: Store, user_id: str, found: Keyed, visible: Collection[Status] | None, limit: int) -> list[Hit]:
     """The first `limit` records that are still there, in order. `visible` None: whatever their status is now."""
     hits: list[Hit] = []
     # Nearly always the first `limit` are all there; the rest is read only where one of them has gone meanwhile.

@@ -100,6 +100,16 @@ class LexicalIndex:
             self._stale += 1
         self._bags.clear(slot)
 
+    def stand_for(self, documents: int, frequencies: Mapping[int, int]) -> None:
+        """Score as a part of a larger collection: its number of documents, and how many hold each term.
+
+        For an index that is searched and never changed again. The mean length stays that of the documents here.
+        """
+        self._total *= documents / max(self._live, 1)
+        self._live = documents
+        for term, count in frequencies.items():
+            self._df[term] = max(count, 1)
+
     def best(self, terms: Sequence[int], allowed: MaskArray, depth: int) -> Candidates:
         """The `depth` best allowed documents with a score above 0, best first; equal scores by slot.
 

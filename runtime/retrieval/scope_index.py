@@ -11,6 +11,7 @@ import threading
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from engrain.runtime.retrieval.lexical import LexicalIndex, Vocabulary
 from engrain.runtime.retrieval.neighbours import Neighbours
 from engrain.runtime.retrieval.surface import lexical_text, spoken
 from engrain.runtime.schema import Status
-from engrain.runtime.storage.protocol import Delta, IndexedRecord, IndexedTurn, Vectors
+from engrain.runtime.storage.protocol import Delta, IndexedRecord, IndexedTurn, Selection, Vectors
 
 __all__ = ["ScopeFilter", "ScopeIndex"]
 
@@ -105,6 +106,16 @@ class ScopeIndex:
         self._index_words(np.array(sorted(changed), np.int32))
         self._window_lengths = np.empty(0, np.float32)
         self.version = delta.version
+
+    @classmethod
+    def of(cls, selection: Selection, dimension: int, neighbour_weight: float, neighbour_reach: int) -> Self:
+        """An index of candidates that a store chose from a larger scope, scored by the statistics of the whole."""
+        index = cls(dimension, neighbour_weight, neighbour_reach)
+        index.catch_up(selection.delta)
+        counts = selection.frequencies
+        numbers = {number: counts[term] for term in counts for number in index._vocabulary.known([term])}
+        index._lexical.stand_for(selection.documents, numbers)
+        return index
 
     def lexical(self, terms: Sequence[str], allowed: MaskArray, depth: int) -> Candidates:
         """The best allowed records by BM25, with a score above 0."""

@@ -22,8 +22,8 @@ from engrain.runtime.retrieval.query import parse_question
 from engrain.runtime.retrieval.ranking import Question, Ranked, rank
 from engrain.runtime.retrieval.scope_index import ScopeFilter, ScopeIndex
 from engrain.runtime.retrieval.settings import SearchSettings
-from engrain.runtime.schema import Hit, MemoryRecord, ParsedQuery
-from engrain.runtime.storage.protocol import Store, Vectors
+from engrain.runtime.schema import Hit, MemoryRecord, ParsedQuery, Status
+from engrain.runtime.storage.protocol import SelectingStore, Store, Vectors
 
 if TYPE_CHECKING:
     from engrain.runtime.embedding import Embedder
@@ -90,15 +90,13 @@ class Searcher:
         scope, budget = wanted.scope, wanted.top_k
         triggered = self.settings.history and question.parsed.wants_history and scope.is_present
         visible = visible_statuses(triggered)
-        index = self._index(user_id)
+        index = self._selected(question, user_id, wanted, visible) or self._caught_up(user_id)
         with index.lock:
-            self._catch_up(index, user_id)
             allowed = index.allowed_records(scope, visible)
             ranked = rank(index, question, allowed, budget, fetch_depth(budget), self.settings)
             details = [_details(index, question, one, self.settings) for one in ranked] if wanted.explain else ()
             found = Keyed([index.record_key(slot) for slot in ranked.slots], ranked, details)
             rejected = self._rejected(index, question.terms, wanted) if wanted.include_rejected else []
-            self._drop_others(index, user_id)
         hits = record_hits(self._store, user_id, found, visible if scope.is_present else None, budget)
         hits += rejected_hits(self._store, user_id, rejected, self.settings.lexical_weight)
         hits = sorted(hits, key=lambda hit: -hit.score)[:budget]
@@ -139,12 +137,36 @@ class Searcher:
                 oldest, _ = self._indexes.popitem(last=False)
                 self._sizes.pop(oldest, None)
 
-    def _catch_up(self, index: ScopeIndex, user_id: str) -> None:
-        delta = self._store.changes_since(user_id, index.version)
-        if delta is not None:
-            index.catch_up(delta)
-        if index.is_sparse and (whole := self._store.changes_since(user_id, 0)):
-            index.catch_up(whole)
+    def _selected(
+        self, question: Question, user_id: str, wanted: Wanted, visible: frozenset[Status]
+    ) -> ScopeIndex | None:
+        """The store's own candidates in an index of their own; None where the whole scope is to be in memory.
+
+        That is where it is small or loaded already, and where a search narrows by more than the user: filters, earlier
+        moments and rejected turns are looked at in the whole scope only.
+        """
+        if not isinstance(self._store, SelectingStore) or not wanted.scope.is_open or wanted.include_rejected:
+            return None
+        with self._lock:
+            if user_id in self._sizes:
+                return None
+        settings = self.settings
+        depth, reach = settings.route_depth(wanted.top_k), settings.neighbour_reach if settings.neighbour_weight else 0
+        selection = self._store.select(user_id, question.terms, question.vector, sorted(visible), depth, reach)
+        if selection is None:
+            return None
+        return ScopeIndex.of(selection, self._store.dimension, settings.neighbour_weight, settings.neighbour_reach)
+
+    def _caught_up(self, user_id: str) -> ScopeIndex:
+        index = self._index(user_id)
+        with index.lock:
+            delta = self._store.changes_since(user_id, index.version)
+            if delta is not None:
+                index.catch_up(delta)
+            if index.is_sparse and (whole := self._store.changes_since(user_id, 0)):
+                index.catch_up(whole)
+            self._drop_others(index, user_id)
+        return index
 
     def _rejected(self, index: ScopeIndex, terms: Sequence[str], wanted: Wanted) -> list[tuple[int, float]]:
         found = index.rejected(terms, wanted.scope, wanted.top_k)
@@ -164,6 +186,9 @@ class Searcher:
 
     def _seen_by(self, user_id: str, ids: Sequence[str], scope: ScopeFilter) -> dict[str, MemoryRecord]:
         """Those of `ids` that the search's own filter lets through, current or outdated."""
+        if scope.is_open:
+            found = [self._store.record(name, user_id) for name in ids]
+            return {record.id: record for record in found if record is not None}
         named = Compare("id", "in", tuple(ids))
         narrowed = replace(scope, where=All((scope.where, named)) if scope.where else named)
         index = self._index(user_id)

@@ -5,16 +5,27 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from engrain.runtime.errors import InputError, StoreError
-from engrain.runtime.schema import Contract
+from engrain.runtime.schema import Contract, Status
+from engrain.runtime.storage import rows
 from engrain.runtime.storage.migrations import SCHEMA_VERSION, migrate
+from engrain.runtime.storage.postgres_search import (
+    VectorSearch,
+    by_vector,
+    by_words,
+    catch_up,
+    frequencies,
+    prepare_search,
+    surroundings,
+)
 from engrain.runtime.storage.postgres_statements import PostgresConnection, register_vector
+from engrain.runtime.storage.protocol import Selection, Vectors
 from engrain.runtime.storage.tabular import TabularStore
 
 if TYPE_CHECKING:
@@ -30,6 +41,12 @@ class PostgresSettings(Contract):
 
     schema_name: str = Field(default="engrain", description="PostgreSQL schema that holds the tables.")
     connect_timeout_s: int = Field(default=10, ge=1, description="Seconds to wait for a connection.")
+    loaded_limit: int = Field(
+        default=50_000, ge=0, description="Records of a user that are searched in memory; beyond, the database chooses."
+    )
+    words_depth: int = Field(default=200, ge=20, description="Candidates that the database chooses by words.")
+    vector_search: VectorSearch = Field(default="exact", description="How it chooses by vectors: exact or hnsw.")
+    ef_search: int = Field(default=200, ge=20, le=1_000, description="Rows that an HNSW search keeps in view.")
     statement_timeout_s: float = Field(default=60.0, gt=0.0, description="Seconds to wait for a statement or a lock.")
 
 
@@ -43,6 +60,7 @@ class PostgresStore(TabularStore):
         settings = settings or PostgresSettings()
         if not _NAME.fullmatch(settings.schema_name):
             raise InputError(f"schema_name '{settings.schema_name}' must be lower-case letters, digits and underscores")
+        self._search = settings
         sessions = Sessions(dsn, settings)
         super().__init__(sessions, embedder, dimension)
         try:
@@ -54,9 +72,39 @@ class PostgresStore(TabularStore):
             with sessions.writing() as connection:
                 connection.execute("SELECT pg_advisory_xact_lock(?)", (_CREATION_LOCK,))
                 _prepare(connection, settings.schema_name, embedder, dimension)
+                prepare_search(connection, settings.vector_search)
         except BaseException:
             sessions.close()
             raise
+
+    def select(
+        self,
+        user_id: str,
+        terms: Sequence[str],
+        vector: Vectors | None,
+        statuses: Sequence[Status],
+        depth: int,
+        reach: int,
+    ) -> Selection | None:
+        """See `SelectingStore.select`."""
+        settings = self._search
+        with self.database.reading() as connection:
+            sql = "SELECT count(*) FROM (SELECT 1 FROM records WHERE user_id = ? LIMIT ?) AS found"
+            if connection.execute(sql, (user_id, settings.loaded_limit + 1)).fetchone()[0] <= settings.loaded_limit:
+                return None
+        with self.database.writing() as connection:
+            catch_up(connection, user_id)
+        ef = settings.ef_search if settings.vector_search == "hnsw" else None
+        with self.database.reading() as connection:
+            self._check_embedder(connection)
+            names = rows.as_json([*map(str, statuses)])
+            sql = "SELECT count(*) FROM records WHERE user_id = ?"
+            documents = int(connection.execute(sql, (user_id,)).fetchone()[0])
+            counts = frequencies(connection, user_id, terms)
+            keys = by_words(connection, user_id, counts, documents, names, max(depth, settings.words_depth))
+            if vector is not None:
+                keys += by_vector(connection, user_id, vector, names, depth, ef)
+            return Selection(surroundings(connection, user_id, keys, reach, self.dimension), documents, counts)
 
 
 def open_stored(dsn: str, settings: PostgresSettings | None = None) -> PostgresStore:

@@ -79,6 +79,8 @@ class PostgresConnection:
 
     def free_dimension(self) -> None:
         """Let the vector column hold vectors of any length."""
+        # An index wants one length; the next opening makes it again.
+        self.execute("DROP INDEX IF EXISTS vectors_hnsw")
         self.execute("ALTER TABLE vectors ALTER COLUMN vector TYPE vector")
 
     def fix_dimension(self, dimension: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +165,37 @@ class Delta:
     turns: tuple[IndexedTurn, ...] = ()
     removed_records: tuple[int, ...] = ()
     removed_turns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Candidates of a scope that is too large to load: records with what surrounds them.
+
+    `documents` and `frequencies` are those of the whole scope: its records, and how many hold each word.
+    """
+
+    delta: Delta
+    documents: int
+    frequencies: Mapping[str, int]
+
+
+@runtime_checkable
+class SelectingStore(Protocol):
+    """A store that can choose candidates itself."""
+
+    def select(
+        self,
+        user_id: str,
+        terms: Sequence[str],
+        vector: Vectors | None,
+        statuses: Sequence[Status],
+        depth: int,
+        reach: int,
+    ) -> Selection | None:
+        """The `depth` best records of these statuses by words, and by cosine, with all within `reach` turns of them.
+
+        None when the scope is small enough to be loaded whole.
+        """
 
 
 class Store(Protocol):

@@ -54,19 +54,22 @@ INSERT INTO records (key, version, id, user_id, agent_id, run_id, content, memor
     keywords, event_start, event_end, source_time, source_speaker, ingest_time, status, superseded_spans, links,
     extractor, embedder, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-INDEXED_RECORD = """
+_RECORD = """
 SELECT r.key, r.id, r.agent_id, r.run_id, r.status, r.source_speaker, r.content, r.reason, r.purpose, r.keywords,
     (SELECT group_concat(s.turn_key) FROM record_sources s WHERE s.record_key = r.key), v.vector, r.memory_type,
     r.time, r.location, r.event_start, r.event_end, r.source_time, r.ingest_time, r.metadata,
     CASE WHEN r.status <> 'active' THEN
         (SELECT c.body FROM changes c WHERE c.user_id = r.user_id AND c.record_id = r.id ORDER BY c.key DESC LIMIT 1)
     END
-FROM records r JOIN vectors v ON v.record_key = r.key WHERE r.user_id = ? AND r.version > ? ORDER BY r.key
+FROM records r JOIN vectors v ON v.record_key = r.key WHERE r.user_id = ? AND {some} ORDER BY r.key
 """
-INDEXED_TURN = """
+_TURN = """
 SELECT key, agent_id, run_id, session_id, moment, admission, speaker, text FROM turns
-WHERE user_id = ? AND version > ? ORDER BY key
+WHERE user_id = ? AND {some} ORDER BY key
 """
+_MEMBERS = "IN (SELECT value FROM json_each(?))"
+INDEXED_RECORD, INDEXED_TURN = _RECORD.format(some="r.version > ?"), _TURN.format(some="version > ?")
+RECORDS_NAMED, TURNS_NAMED = _RECORD.format(some=f"r.key {_MEMBERS}"), _TURN.format(some=f"key {_MEMBERS}")
 
 
 def as_json(value: object) -> str:
