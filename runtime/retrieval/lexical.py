@@ -26,7 +26,7 @@ Entry = TypeVar("Entry", np.bool_, np.float32, np.int32, np.int64)
 
 K1 = 1.2
 B = 0.75
-_SMALLEST_FRESH = 256
+_SMALLEST_FRESH = 64
 _FRESH_SHARE = 16
 """The table of new documents is merged into the base beyond this many, or beyond this part of all."""
 
@@ -50,6 +50,7 @@ class LexicalIndex:
         self._lengths = np.zeros(0, np.float32)
         self._df = np.zeros(0, np.int64)
         self._live, self._total = 0, 0.0
+        self._asked: tuple[tuple[int, ...], list[_Query]] | None = None
         self._starts = np.zeros(1, np.int64)
         self._documents, self._counts = np.empty(0, np.int32), np.empty(0, np.float32)
         self._in_base = np.zeros(0, np.bool_)
@@ -67,6 +68,7 @@ class LexicalIndex:
         """Index documents, or index them anew: `sizes[i]` entries each, one after another, no term twice in one."""
         if not len(slots):
             return
+        self._asked = None
         self._make_room(int(slots.max()) + 1, int(terms.max(initial=-1)) + 1)
         for slot in slots[self._alive[slots]]:
             self.remove(int(slot))
@@ -86,6 +88,7 @@ class LexicalIndex:
         """Take one document out of every later score and statistic."""
         if slot >= len(self._alive) or not self._alive[slot]:
             return
+        self._asked = None
         _, terms, _ = self._bags.gather(np.array([slot], np.int32))
         self._df[terms] -= 1
         self._live -= 1
@@ -105,6 +108,7 @@ class LexicalIndex:
 
         For an index that is searched and never changed again. The mean length stays that of the documents here.
         """
+        self._asked = None
         self._total *= documents / max(self._live, 1)
         self._live = documents
         for term, count in frequencies.items():
@@ -150,6 +154,12 @@ class LexicalIndex:
 
     def _queries(self, terms: Sequence[int]) -> list[_Query]:
         """Distinct known terms, the most telling first."""
+        asked = tuple(terms)
+        if self._asked is None or self._asked[0] != asked:
+            self._asked = asked, self._weighed(asked)
+        return self._asked[1]
+
+    def _weighed(self, terms: Sequence[int]) -> list[_Query]:
         known = [term for term in dict.fromkeys(terms) if 0 <= term < len(self._df) and self._df[term] > 0]
         sizes = [int(self._df[term]) for term in known]
         gains = [float(np.log1p((self._live - df + 0.5) / (df + 0.5))) * (self.k1 + 1.0) for df in sizes]

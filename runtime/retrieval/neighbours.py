@@ -47,11 +47,15 @@ class Neighbours:
 
     def around(self, slots: IntArray) -> tuple[IntArray, IntArray]:
         """Previous and following slot of some slots; -1 for -1."""
-        previous, following = (
-            np.frombuffer(side, np.int32)[slots] if len(side) else np.full(len(slots), -1, np.int32)
-            for side in (self._previous, self._following)
-        )
-        return np.where(slots < 0, -1, previous), np.where(slots < 0, -1, following)
+        return self.before(slots), self.after(slots)
+
+    def before(self, slots: IntArray) -> IntArray:
+        """Previous slot of some slots; -1 for -1."""
+        return _beside(self._previous, slots)
+
+    def after(self, slots: IntArray) -> IntArray:
+        """Following slot of some slots; -1 for -1."""
+        return _beside(self._following, slots)
 
     def moved(self) -> set[int]:
         """Slots whose neighbours have changed since the last call."""
@@ -65,3 +69,10 @@ class Neighbours:
         if after >= 0:
             self._previous[after] = before
             self._moved.add(after)
+
+
+def _beside(side: array[int], slots: IntArray) -> IntArray:
+    if not len(side):
+        return np.full(len(slots), -1, np.int32)
+    beside: IntArray = np.where(slots < 0, np.int32(-1), np.frombuffer(side, np.int32)[slots])
+    return beside

@@ -227,7 +227,7 @@ class ScopeIndex:
         """The turns before `first` and after `last` (slots of turns), nearest ones first, each with its weight."""
         before, after, weight = first, last, self.neighbour_weight
         for _ in range(self.neighbour_reach):
-            before, after = self._neighbours.around(before)[0], self._neighbours.around(after)[1]
+            before, after = self._neighbours.before(before), self._neighbours.after(after)
             yield weight, before, after
             weight /= 2
 

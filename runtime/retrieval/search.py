@@ -69,6 +69,7 @@ class Searcher:
         self, store: Store, embedder: Embedder, settings: SearchSettings, parser: QueryParser | None = None
     ) -> None:
         self._store = store
+        self._selecting = store if isinstance(store, SelectingStore) else None
         self._embedder = embedder
         self._parser = parser or RuleParser()
         self.settings = settings
@@ -145,14 +146,14 @@ class Searcher:
         That is where it is small or loaded already, and where a search narrows by more than the user: filters, earlier
         moments and rejected turns are looked at in the whole scope only.
         """
-        if not isinstance(self._store, SelectingStore) or not wanted.scope.is_open or wanted.include_rejected:
+        if self._selecting is None or not wanted.scope.is_open or wanted.include_rejected:
             return None
         with self._lock:
             if user_id in self._sizes:
                 return None
         settings = self.settings
         depth, reach = settings.route_depth(wanted.top_k), settings.neighbour_reach if settings.neighbour_weight else 0
-        selection = self._store.select(user_id, question.terms, question.vector, sorted(visible), depth, reach)
+        selection = self._selecting.select(user_id, question.terms, question.vector, sorted(visible), depth, reach)
         if selection is None:
             return None
         return ScopeIndex.of(selection, self._store.dimension, settings.neighbour_weight, settings.neighbour_reach)
