@@ -20,11 +20,21 @@ COMMANDS = [
     line.split("   #")[0].strip() for kind, body in BLOCKS if kind == "bash" for line in body.splitlines() if line
 ]
 MAKE = [command for command in COMMANDS if command.startswith("make ")]
-NEEDS_DATA = [command for command in COMMANDS if "memora-minilm" in command and "plan" not in command]
-NEEDS_DATA += [command for command in COMMANDS if command.startswith("engrain export gate")]
+# Commands on public data, and those that need what these make.
+AFTER_DATA = ("engrain export gate", "engrain bench compare")
+NEEDS_DATA = [command for command in COMMANDS if "PATH/TO/" in command or command.startswith(AFTER_DATA)]
 OFFLINE = [command for command in COMMANDS if command.startswith("engrain") and command not in NEEDS_DATA]
-# What makes the README's training command small enough for a test.
-SMALL = ["seeds=[20260726]", "data.rows_per_persona=6", "data.validation_per_persona=2", "training.epochs=1"]
+PLACES = {"PATH/TO/memora": ".", "PATH/TO/locomo.json": "locomo/locomo5.json"}
+# What makes the README's long commands small enough for a test.
+TWO = ("{kind: engrain, name: a}", "{kind: engrain, name: b}")
+SMALL = {
+    "train": ["seeds=[20260726]", "data.rows_per_persona=6", "data.validation_per_persona=2", "training.epochs=1"],
+    "run": [
+        "data.groups=[conv-26]",
+        "data.questions=3",
+        "systems=[{kind: engrain, name: a}, {kind: engrain, name: b}]",
+    ],
+}
 
 
 @pytest.fixture
@@ -62,14 +72,17 @@ def test_commands_that_need_no_data_run(with_bundles: Path) -> None:
 
 
 @pytest.mark.full
-def test_commands_on_memora_run(with_bundles: Path) -> None:
-    data = os.environ.get("ENGRAIN_DATA", "")
-    if not (Path(data) / "memora").is_dir():
-        pytest.skip("ENGRAIN_DATA has no Memora")
-    assert [command.split()[1] for command in NEEDS_DATA] == ["train", "eval", "export"]
-    for command in sorted(NEEDS_DATA, key=COMMANDS.index):
-        arguments = shlex.split(command.replace("PATH/TO/memora", data))[1:]
-        assert run([*arguments, *(SMALL if arguments[0] == "train" else [])]) == 0, command
+def test_commands_on_public_data_run(with_bundles: Path) -> None:
+    data = Path(os.environ.get("ENGRAIN_DATA", "absent"))
+    if not (data / "memora").is_dir() or not (data / "locomo").is_dir():
+        pytest.skip("ENGRAIN_DATA has no Memora or no LoCoMo")
+    assert NEEDS_DATA
+    for command in NEEDS_DATA:
+        for written, place in PLACES.items():
+            command = command.replace(written, str(data / place))
+        arguments = shlex.split(command)[1:]
+        small = SMALL.get(arguments[0], SMALL.get(arguments[1], []))
+        assert run([*arguments, *small]) == 0, command
 
 
 @pytest.mark.full
