@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules import quantities, wording
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 
 _PLACE = r"(?P<value>(?:the )?[A-Z][\w'’.-]*(?:,? (?:[A-Z][\w'’-]*|de|la|upon|am|an der))*)"
@@ -85,7 +85,7 @@ _DATES = wording.words(
 
 def _state(attribute: str, match: re.Match[str]) -> State:
     raw = match["value"].strip(" ,.").casefold()
-    value = wording.NUMBER_WORDS.get(raw, "0" if raw == "no" else raw)
+    value = quantities.NUMBER_WORDS.get(raw, "0" if raw == "no" else raw)
     transition = bool(match.groupdict().get("moved")) or bool(re.search(r"\b(?:got|became|back)\b", match[0]))
     end = match.start() + len(match[0].rstrip(" ,."))
     groups = match.groupdict()

@@ -13,11 +13,13 @@ from functools import lru_cache
 
 import snowballstemmer
 
-from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules import quantities, synonyms, wording
 
 _STEMMER = snowballstemmer.stemmer("english")
 _WORD = re.compile(
-    r"(?P<iso>\d{4}-\d{2}-\d{2})|(?P<clock>\d{1,2}:\d{2})|(?P<decade>(?:19|20)?\d0s)"
+    r"(?P<iso>\d{4}-\d{2}-\d{2})|(?P<decade>(?:19|20)?\d0s)"
+    rf"|(?i:(?P<clock>{quantities.CLOCK})|(?P<spoken>{quantities.SPOKEN_CLOCK})|(?P<measure>{quantities.MEASURE})"
+    rf"|(?P<thousands>{quantities.THOUSANDS}))"
     r"|(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?P<suffix>st|nd|rd|th)?|(?P<sign>[$€£%])"
     r"|(?P<word>[^\W\d_]+(?:['’][^\W\d_]+)*(?:[^\W_]*))"
 )
@@ -25,8 +27,10 @@ _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 )  # fmt: skip
+_SHORT_MONTHS = {month[:3]: month for month in _MONTHS if month != "may"} | {"sept": "september"}
+_SHORT_DAYS = {day[:3]: day for day in sorted(wording.WEEKDAYS)} | {"tues": "tuesday", "thur": "thursday", "thurs": "thursday"}
 _NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
-_METRE = re.compile(r"(\d+)\.(\d{2})\s*m\b")
+_ONE = re.compile(r"one (?:of|day|another|more)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Token:
 def tokens(text: str) -> list[Token]:
     """Content words of a text in order; function words are left out, negations too (polarity is read elsewhere)."""
     found: list[Token] = []
-    folded = _same_length(text)
+    folded = synonyms.fold_phrases(_same_length(text))
     for match in _WORD.finditer(folded):
         for norm, named, number in _forms(match, folded):
             if norm and norm not in wording.FUNCTION_WORDS:
@@ -65,10 +69,18 @@ def norms(text: str) -> frozenset[str]:
 def normalise(word: str) -> str:
     """Base form of one lower-case word."""
     if word in wording.BASE_FORMS:
-        return wording.BASE_FORMS[word]
+        return _SAME.get(wording.BASE_FORMS[word], wording.BASE_FORMS[word])
     if not word.isascii():
         return word
-    return str(_STEMMER.stemWord(word))
+    stem = str(_STEMMER.stemWord(word))
+    return _SAME.get(stem, stem)
+
+
+def _stem(word: str) -> str:
+    return wording.BASE_FORMS.get(word) or str(_STEMMER.stemWord(word))
+
+
+_SAME = {_stem(form): _stem(base) for form, base in synonyms.table().items()}
 
 
 def _same_length(text: str) -> str:
@@ -83,21 +95,27 @@ def _forms(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
         named_month = _MONTHS[int(month) - 1] if 1 <= int(month) <= 12 else month
         return [(str(int(day)), True, True), (named_month, True, False), (year, True, True)]
     if match["clock"]:
-        return [(match["clock"].lstrip("0"), True, True)]
+        return [(quantities.clock(match["clock"]), True, True)]
+    if match["spoken"]:
+        told = quantities.spoken_clock(match["spoken"])
+        return [(told, True, True)] if told else []
+    if match["measure"]:
+        value, unit = quantities.measure(match["measure"])
+        return [(value, True, True), (unit, False, False)]
+    if match["thousands"]:
+        return [(quantities.thousands(match["thousands"]), True, True)]
     if match["decade"]:
         digits = match["decade"]
         return [(digits if len(digits) > 3 else f"19{digits}", True, True)]
     if match["number"]:
-        return _number(match, text)
+        return _number(match)
     if match["sign"]:
         return [(wording.SIGNS[match["sign"]], False, False)]
     return _word(match, text)
 
 
-def _number(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
+def _number(match: re.Match[str]) -> list[tuple[str, bool, bool]]:
     plain = match["number"].replace(",", "")
-    if metre := _METRE.match(text, match.start()):
-        return [(f"{int(metre[1])}{metre[2]}", True, True), ("cm", False, False)]
     if plain.endswith((".00", ".0")):
         plain = plain.partition(".")[0]
     return [(plain.lstrip("0") or "0", True, True)]
@@ -110,10 +128,16 @@ def _word(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
         lower = lower[:-2]
     if lower in {"called", "named"} and _NAME_FOLLOWS.match(text, match.end()):
         return []
-    if lower in wording.NUMBER_WORDS:
-        return [(wording.NUMBER_WORDS[lower], True, True)]
-    if lower in wording.CONTRACTIONS or (lower == "m" and _METRE.match(text, max(0, match.start() - 5))):
+    if lower == "a" and surface == "A" and match.start() > 0 and text[match.start() - 2] not in ".!?:":
+        return [("a", True, False)]  # a blood group, a grade
+    if lower == "one" and _ONE.match(text, match.start()):
         return []
+    if lower in quantities.NUMBER_WORDS:
+        return [(quantities.NUMBER_WORDS[lower], True, True)]
+    if lower in wording.CONTRACTIONS:
+        return []
+    if dated := _dated(surface, lower, text, match):
+        return [(dated, True, False)]
     if lower == "may" and surface[0].isupper() and match.start() > 0:
         return [("may", True, False)]
     if lower in wording.NOT_NAMES:
@@ -123,3 +147,11 @@ def _word(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
     if lower in _MONTHS or lower.rstrip("s") in wording.WEEKDAYS:
         return [(lower.rstrip("s") if lower.rstrip("s") in wording.WEEKDAYS else lower, True, False)]
     return [(normalise(lower), named, False)]
+
+
+def _dated(surface: str, lower: str, text: str, match: re.Match[str]) -> str | None:
+    """An abbreviated month beside a number, or an abbreviated weekday with its capital."""
+    beside = re.search(r"\d(?:st|nd|rd|th)?\s*$", text[: match.start()]) or re.match(r"\.?\s*\d", text[match.end() :])
+    if lower in _SHORT_MONTHS and beside:
+        return _SHORT_MONTHS[lower]
+    return _SHORT_DAYS.get(lower) if surface[0].isupper() and not text[match.end() :].startswith("'") else None

@@ -21,11 +21,6 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 SIGNS = {"$": "dollar", "€": "euro", "£": "pound", "%": "percent"}
-_ONE_TO_FIFTEEN = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
-    "fourteen", "fifteen",
-)  # fmt: skip
-NUMBER_WORDS = {word: str(value) for value, word in enumerate(_ONE_TO_FIFTEEN)}
 WEEKDAYS = words("monday tuesday wednesday thursday friday saturday sunday")
 CONTRACTIONS = words("don't doesn't didn't isn't aren't wasn't weren't won't can't cannot hasn't haven't wouldn't")
 NOT_NAMES = words("user i i'm i've i'd i'll")
@@ -56,6 +51,14 @@ BASE_FORMS = _pairs(
     "speak: spoke spoken speaks speaking speaker speakers; sing: sang sung sings singing; bring: brought brings bringing; "
     "day: daily days; week: weekly weeks; month: monthly months; year: yearly years annual annually; "
     "fluent: fluently; child: children kids kid; person: people; "
+    "burn: burnt burned burns burning; learn: learnt; lend: lent lends lending; borrow: borrows; feel: felt; fall: fell fallen falls "
+    "falling; hurt: hurts; lie: lay lain; ride: rode ridden rides riding; rise: rose risen; sit: sat sits sitting; "
+    "stand: stood; spill: spilt spilled spills; shut: shuts; throw: threw thrown throws throwing; bite: bit bitten bites; "
+    "catch: caught catches; draw: drew drawn draws; forget: forgot forgotten; become: became becomes becoming; "
+    "hide: hid hidden; lead: led leads; mean: meant; read: reads reading; shake: shook; shoot: shot; tear: tore torn; "
+    "understand: understood; wake: woke woken wakes waking; freeze: froze frozen; bake: baking bakes baked; "
+    "end: ended ends ending; tooth: teeth; foot: feet; knife: knives; half: halves; "
+    "licence: license; programme: program; tyre: tire; grey: gray; metre: meter; litre: liter; theatre: theater; "
     "wife: wives; favourite: favorite favourites favorites; colour: color; "
     "dollar: dollars usd bucks; euro: euros eur; pound: pounds gbp"
 )
@@ -65,7 +68,7 @@ GENERIC_NOUNS = words(
     "read stori work style perform food drink cuisin dish recip genr topic type place destin travel trip region "
     "thing stuff item task list to-do todo tracker calendar reminder personal profession work schedul note team time "
     "project plan subscript membership appoint event idea activ field section detail inform document point taste era "
-    "timelin deadlin price cost sum vibe decad prefer favourit interest watch listen visit play use tast goal target budget today week"
+    "timelin deadlin price cost sum vibe decad prefer favourit interest watch listen visit play use tast goal target budget today week due doc film info"
 )
 """Normalised nouns that say what kind of thing is meant; they may be missing on one side."""
 
