@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.alignment import match_change
+from engrain.runtime.consolidation.rules.completions import match_completion
 from engrain.runtime.consolidation.rules.corrections import match_correction
 from engrain.runtime.consolidation.rules.equal import event_like, same_statement
 from engrain.runtime.consolidation.rules.flips import match_flip
@@ -60,6 +62,11 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
         if struck := match_setting(setting, older, newer):
             found = _finding(older, struck, setting.anchor, "state_change", "the attribute has another value now")
             return replace(found, latest_only=True)
+    if done := match_completion(older, newer):
+        return _finding(older, done[0], done[1], "state_change", "what was to do is done")
+    if aligned := match_change(older, newer):
+        found = _finding(older, aligned.struck, aligned.anchor, "state_change", aligned.why)
+        return replace(found, latest_only=True)
     if struck := match_flip(older, newer):
         anchor = newer.clause(0, len(newer.text))
         return _finding(older, struck, anchor, "state_change", "the opposite is said now")
@@ -97,7 +104,7 @@ def other_person(older: Reading, newer: Reading) -> bool:
     mine, theirs = newer.subject_people, older.subject_people
     if mine != theirs:
         return not (mine <= older.norms and theirs <= newer.norms)
-    return bool(mine) and newer.subject_names != older.subject_names
+    return bool(mine) and not (newer.subject_names <= older.norms and older.subject_names <= newer.norms)
 
 
 def _scope(reading: Reading) -> str:

@@ -1,42 +1,85 @@
 """Corrections: the same event or fact told again with one value mended."""
-# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
 import re
 
-from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules import cues, wording
+from engrain.runtime.consolidation.rules.alignment import is_quantity, kinds, stands_together
+from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.matching import Struck, trim
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.tokens import Token
 
-CUE = re.compile(
-    r"\b(?:correct(?:s|ed|ion)|typo|misread|misspoke|mistake|mistaken(?:ly)?|got (?:\w+ ){0,3}wrong|was wrong|meant|mixed up|"
-    r"mixing up|sorry|error|misremembered)\b",
+CUE = cues.MEND_CUE
+_WEAK = re.compile(r"\b(?:actually|sorry|confused|in fact|rather than|not quite right|error)\b", re.IGNORECASE)
+_NOT = re.compile(
+    r"(?:,|\band\b|\bbut\b|\bwas\b|\bis\b|;|\()\s*(?:and\s+|really\s+)?not\s+(?:in |on |at |for |to |with |from |by )?(?:the |a |an )?(?P<old>[^,.;!?()]{1,40}?)"
+    r"(?=\s*(?:[,.;!?)]|\bas\b|\blike\b|$))|\b(?:instead of|rather than)\s+(?:the |a |an )?(?P<other>[^,.;!?()]{1,40}?)(?=\s*(?:[,.;!?)]|$))",
     re.IGNORECASE,
 )
+_ANOTHER = re.compile(r"\b(?:another|again|also|this time|next time|second)\b", re.IGNORECASE)
 
 
 def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
-    """The older statement when the newer corrects it: a cue, and every word of the older but one value again.
-
-    Only a value that names something (a number, a day, a name) may differ, and the newer must give one in its place.
-    """
-    sentence = next((s for s in newer.sentences if CUE.search(s.masked) and not s.hedged), None)
-    if sentence is None:
+    """The older statement when the newer corrects it: a cue, the same topic again, and one value for one of its kind."""
+    sentence = next((s for s in newer.sentences if _speaks(s)), None)
+    if sentence is None or _ANOTHER.search(newer.masked) or older.masked.rstrip().endswith("?"):
         return None
-    lost = older.norms - newer.norms
-    gained = newer.norms - older.norms - wording.CORRECTION_WORDS
-    values = {token.norm for token in older.tokens if token.named}
-    # "the 85 was a typo" repeats the wrong value.
-    lost = lost or frozenset(token.norm for token in older.tokens if token.number)
-    if not lost or not lost <= values or not _same_kind(older, newer, lost, gained):
+    denied = _denied(newer) & older.norms
+    lost = [t for t in older.tokens if _missing(t, newer)]
+    value = [t for t in older.tokens if t.norm in denied] or lost or _repeated(older, newer)
+    rest = {t.norm for t in lost} - {t.norm for t in value}
+    gained = [t for t in newer.tokens if t.norm not in older.norms | wording.CORRECTION_WORDS]
+    if not value or not gained or not _same_topic(older, newer, value, rest, bool(denied)):
         return None
-    if len((older.norms & newer.norms) - wording.FRAME_WORDS) < 2:
+    if not _replaces(value, gained, older, newer, sentence, bool(denied)):
         return None
     return Struck(*trim(older, 0, len(older.text)), whole=True), sentence
 
 
-def _same_kind(older: Reading, newer: Reading, lost: frozenset[str], gained: frozenset[str]) -> bool:
-    numbers = {token.norm for token in (*older.tokens, *newer.tokens) if token.number}
-    names = {token.norm for token in newer.tokens if token.named} - numbers
-    return bool(gained & numbers) if lost & numbers else bool(gained & names)
+def _speaks(sentence: Clause) -> bool:
+    return bool(CUE.search(sentence.masked)) and not sentence.hedged
+
+
+def _denied(newer: Reading) -> frozenset[str]:
+    """The wrong value where it is said: `290, not 310`."""
+    found: set[str] = set()
+    for match in _NOT.finditer(newer.masked):
+        found |= newer.clause(*match.span("old" if match["old"] else "other")).norms
+    return frozenset(found)
+
+
+def _missing(token: Token, newer: Reading) -> bool:
+    return token.norm not in newer.norms and token.norm not in LIGHT | wording.FRAME_WORDS | {"spend", "pay", "cost"}
+
+
+def _repeated(older: Reading, newer: Reading) -> list[Token]:
+    """ "The 85 was a typo" says the wrong number again."""
+    return [token for token in older.tokens if token.number] if CUE.search(newer.masked) else []
+
+
+def _same_topic(older: Reading, newer: Reading, value: list[Token], rest: set[str], denied: bool) -> bool:
+    """Everything else that the older record says, but for a word or two when the wrong value is said itself."""
+    gone = {token.norm for token in value}
+    shared = (older.norms & newer.norms) - gone - wording.FRAME_WORDS
+    named = {token.norm for token in older.tokens if token.named}
+    if rest & named or len(rest) > (len(shared) // 2 if denied else 0):
+        return False
+    topic = older.norms - gone - LIGHT - wording.FRAME_WORDS
+    return len(shared) >= 2 or (bool(topic) and topic <= newer.norms)
+
+
+def _replaces(
+    value: list[Token], gained: list[Token], older: Reading, newer: Reading, sentence: Clause, denied: bool
+) -> bool:
+    whole, told = older.clause(0, len(older.text)), newer.clause(0, len(newer.text))
+    names = [t for t in gained if t.named and not is_quantity(t)]
+    if not denied and not stands_together(value, whole):
+        return False
+    if any(is_quantity(t) for t in value):
+        return kinds([t for t in value if is_quantity(t)], whole) <= kinds(gained, told)
+    if any(t.named for t in value):
+        return bool(names) or denied
+    # A plain word for a plain word: only where the wrong one is said, or the cue is plain.
+    return denied or (len(value) == 1 and not _WEAK.search(sentence.masked) and len(gained) <= 2)

@@ -11,15 +11,15 @@ from engrain.runtime.schema import MemoryType
 
 LIGHT = wording.words(
     "pay take have go make use get still turn becom was start do date work be call name own contain includ consist end "
-    "list come put keep run give cost find also total full alreadi currently usual general first type kind peopl person "
-    "happen occur hold stay set"
+    "list come put keep run give cost find also total full alreadi currently usual general first type kind person "
+    "happen occur hold stay set sinc need subject topic someth somebodi"
 )
 """Words that may stand on one side only: they carry grammar more than meaning."""
 LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan")
 _ORDER = re.compile(r"\b(?:than|instead|rather|before|after|over|from\b.*\bto|because)\b|'s\b.*'s\b", re.IGNORECASE)
 _DIRECTED = wording.words(
-    "lend borrow owe give send sell buy pay tell ask beat defeat help teach invit visit hire fire forgiv trust follow report "
-    "drive take bring cook kiss hit chase attack push hug thank bite adopt leav call love hate"
+    "lend borrow owe give send sell pay tell ask beat defeat help teach invit visit hire fire forgiv trust follow report "
+    "drive take bring cook kiss hit chase attack push hug thank bite adopt love hate"
 )
 """Verbs between two people, where order says who did it to whom."""
 _DUE = re.compile(
@@ -29,9 +29,11 @@ _DUE = re.compile(
 _POINTING = re.compile(r"\W*(?:user noted: )?(?:this|that|it|it's|these|those|here|there)\b", re.IGNORECASE)
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
-    r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done)\b|n't\b",
+    r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done|removed|deleted|replaced|off|(?:is|are|was) over|gone|sold|"
+    r"lost|ended(?! up)|expired|gave up|given up|instead|dropped|closed|without|hardly|rarely|seldom)\b|n't\b",
     re.IGNORECASE,
 )
+_DENIALS = {"not", "n't", "never"}
 
 
 def same_statement(older: Reading, newer: Reading) -> bool:
@@ -120,6 +122,6 @@ def _names(reading: Reading) -> list[str]:
 def _signature(reading: Reading) -> tuple[object, ...]:
     due = bool(_DUE.search(reading.masked))
     clause = reading.clause(0, len(reading.text))
-    news = sorted({match[0].casefold() for match in _NEWS.finditer(reading.masked)})
+    news = sorted({match[0].casefold() for match in _NEWS.finditer(reading.masked)} - (_DENIALS if clause.liking else set()))
     negative = clause.negative and not clause.liking
     return negative, clause.liking, due, clause.past_habit, clause.hedged, news

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.agents import other_agent
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retractions import Kind, Retraction
 from engrain.runtime.consolidation.rules.tokens import normalise
@@ -65,9 +66,16 @@ def match(retraction: Retraction, older: Reading, newer: Reading) -> Struck | No
     """Where the older record says what is taken back, or None when it does not say it, or says more than that."""
     for unit in (*older.parts, *older.sentences):
         sentence = _sentence_of(older, unit)
-        if _says(retraction, unit) and _PREDICATES[retraction.kind](retraction, unit, sentence, older, newer):
+        if _says(retraction, unit) and not _by_another(retraction, older, newer) and _PREDICATES[retraction.kind](retraction, unit, sentence, older, newer):
             return _strike(retraction, unit, older, newer)
     return None
+
+
+_OWN_DOING = frozenset({Kind.DONE, Kind.ENDED, Kind.PARTED, Kind.LEFT, Kind.PREFERENCE})
+
+
+def _by_another(retraction: Retraction, older: Reading, newer: Reading) -> bool:
+    return retraction.kind in _OWN_DOING and other_agent(older, newer, retraction.anchor)
 
 
 def covers(old: Clause, unit: Clause, optional: frozenset[str] = _HEADS) -> bool:
@@ -109,7 +117,7 @@ def _preference(retraction: Retraction, unit: Clause, sentence: Clause, older: R
 
 
 def _ended(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
-    if _past_event(older, sentence) or unit.negative or _one_off(newer, older) or not _same_subject(retraction, older):
+    if _past_event(older, sentence) or unit.negative or one_off(newer, older) or not _same_subject(retraction, older):
         return False
     if _other_times(retraction.old, unit):
         return False
@@ -126,7 +134,7 @@ def _left(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading
 
 
 def _cancelled(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
-    if unit.negative or _one_off(newer, older) or not _same_subject(retraction, older):
+    if unit.negative or one_off(newer, older) or not _same_subject(retraction, older):
         return False
     if "no longer" in retraction.anchor.masked:
         return sentence.due
@@ -135,11 +143,11 @@ def _cancelled(retraction: Retraction, unit: Clause, sentence: Clause, older: Re
 
 def _removed(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
     scope = retraction.context - wording.GENERIC_NOUNS - wording.FRAME_WORDS
-    return not unit.negative and not _recurs_once(older, newer) and (scope <= older.norms or bool(scope & older.norms))
+    return not unit.negative and not recurs_once(older, newer) and (scope <= older.norms or bool(scope & older.norms))
 
 
 def _done(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
-    if _recurs_once(older, newer) or wording.RECURRING.search(sentence.masked):
+    if recurs_once(older, newer) or wording.RECURRING.search(sentence.masked):
         return False
     # The cue stands before the task: "needs to call Ana", "has the task 'call Ana'", "is reading Emma".
     cue = wording.OBLIGATION.search(sentence.masked)
@@ -148,7 +156,7 @@ def _done(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading
 
 
 def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
-    if _one_off(newer, older) or unit.negative:
+    if one_off(newer, older) or unit.negative:
         return False
     if not _same_subject(retraction, older) or (_moved_home(retraction) and not _HOME.search(unit.masked)):
         return False
@@ -214,13 +222,13 @@ def _past_event(older: Reading, sentence: Clause) -> bool:
     return eventive and older.record.memory_type in (MemoryType.EPISODIC, None)
 
 
-def _one_off(newer: Reading, older: Reading) -> bool:
+def one_off(newer: Reading, older: Reading) -> bool:
     """One occasion does not end a habit."""
     habit = wording.RECURRING.search(older.masked) or older.record.memory_type is MemoryType.PROFILE
     return bool(habit and wording.ONE_OFF.search(newer.masked))
 
 
-def _recurs_once(older: Reading, newer: Reading) -> bool:
+def recurs_once(older: Reading, newer: Reading) -> bool:
     return bool(wording.RECURRING.search(older.masked) and not wording.RECURRING.search(newer.masked))
 
 

@@ -103,6 +103,7 @@ _OWN_SUBJECT = re.compile(
     r"(?:\s+(?:\w+ly|also|finally|now|already|just|has|have))*\s*$|^\s*$",
     re.IGNORECASE,
 )
+_OBLIGED = re.compile(r"\b(?:needs? to|has to|have to|must|should|ought to|wants? to)(?: be| get)?\s*$", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|them|him|her|his|their|that|this|those|these|its)\b", re.IGNORECASE)
 _LEAD_IN = re.compile(r"^(?:the|a|an|my|their|user's|his|her|to|that|this|in|on|at|for)\s+", re.IGNORECASE)
 
@@ -185,6 +186,8 @@ def _finished(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
 
 def _future(before: str, kind: Kind) -> bool:
     """Planned only: 'plans to quit' has not quit. A request to remove or to change is made now."""
+    if kind is Kind.DONE and _OBLIGED.search(before):
+        return True
     if kind in (Kind.REMOVED, Kind.REPLACED, Kind.CANCELLED):
         return False
     return bool(re.search(rf"{wording.FUTURE.pattern}\s*(?:\w+\s*){{0,2}}$", before, re.IGNORECASE))

@@ -30,6 +30,7 @@ _MONTHS = (
 _SHORT_MONTHS = {month[:3]: month for month in _MONTHS if month != "may"} | {"sept": "september"}
 _SHORT_DAYS = {day[:3]: day for day in sorted(wording.WEEKDAYS)} | {"tues": "tuesday", "thur": "thursday", "thurs": "thursday"}
 _NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
+_PRONOUN_VERB = re.compile(r"(?:i|we|you|he|she|they|it|there|that|who|what|here)'(?:d|ve|re|ll|m|s)")
 _ONE = re.compile(r"one (?:of|day|another|more)\b", re.IGNORECASE)
 
 
@@ -68,16 +69,13 @@ def norms(text: str) -> frozenset[str]:
 @lru_cache(maxsize=50_000)
 def normalise(word: str) -> str:
     """Base form of one lower-case word."""
-    if word in wording.BASE_FORMS:
-        return _SAME.get(wording.BASE_FORMS[word], wording.BASE_FORMS[word])
-    if not word.isascii():
-        return word
-    stem = str(_STEMMER.stemWord(word))
+    stem = _stem(word)
     return _SAME.get(stem, stem)
 
 
 def _stem(word: str) -> str:
-    return wording.BASE_FORMS.get(word) or str(_STEMMER.stemWord(word))
+    base = wording.BASE_FORMS.get(word, word)
+    return str(_STEMMER.stemWord(base)) if base.isascii() else base
 
 
 _SAME = {_stem(form): _stem(base) for form, base in synonyms.table().items()}
@@ -129,12 +127,12 @@ def _word(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
     if lower in {"called", "named"} and _NAME_FOLLOWS.match(text, match.end()):
         return []
     if lower == "a" and surface == "A" and match.start() > 0 and text[match.start() - 2] not in ".!?:":
-        return [("a", True, False)]  # a blood group, a grade
+        return [("A", True, False)]  # a blood group, a grade
     if lower == "one" and _ONE.match(text, match.start()):
         return []
     if lower in quantities.NUMBER_WORDS:
         return [(quantities.NUMBER_WORDS[lower], True, True)]
-    if lower in wording.CONTRACTIONS:
+    if lower in wording.CONTRACTIONS or _PRONOUN_VERB.fullmatch(lower):
         return []
     if dated := _dated(surface, lower, text, match):
         return [(dated, True, False)]

@@ -1,0 +1,184 @@
+"""The same statement with another value: equal topic, a value of the same kind in the same slot, and a word of change.
+
+The topic is what both records share; the value is what the older has and the newer has not. Doubt is a veto.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engrain.runtime.consolidation.rules import cues, wording
+from engrain.runtime.consolidation.rules.equal import LIGHT, event_like
+from engrain.runtime.consolidation.rules.matching import Struck, one_off, residue, trim
+from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.tokens import Token, normalise
+from engrain.runtime.schema import MemoryType
+
+_LATER = re.compile(rf"{wording.FUTURE.pattern}", re.IGNORECASE)
+_NOT = re.compile(r"\b(?:not|never|n't|hasn't|didn't|isn't|won't|without)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
+_TOPICAL = re.compile(r"\b(?:with|for|about|of|between|against|from|and)\s+(?:the\s+|a\s+|my\s+|user's\s+)?$", re.IGNORECASE)
+_JOINS = re.compile(r"\s+(?:with|for|about|of|from|to|in|at|on)\s+(?:the\s+|a\s+|an\s+|my\s+|their\s+|user's\s+)?", re.I)
+_LABELS = wording.words("room gate platform seat floor hall chapter page version line bus tram track row grade level step")
+_OPPOSITES = (
+    "short long", "strong mild weak", "hot cold warm", "small big large", "early late", "open closed", "dark light milk",
+    "sweet salty savoury", "quiet loud", "formal informal casual", "brief detailed", "morning evening", "window aisle",
+    "black white", "red white", "single married engaged divorced widowed separated", "vegan vegetarian", "on off", "left right",
+    "full-time part-time", "remote onsite hybrid", "paper digital", "fast slow", "cheap expensive",
+)  # fmt: skip
+_OPPOSITE = [frozenset(group.split()) for group in _OPPOSITES]
+_SINGLE = wording.words(
+    "goal target budget limit due cost rent salari weight size password pin code number age fee meet appoint flight train "
+    "party practic rehears curfew class deadlin dosag dose allow capac ratio rate score quota mileag"
+)
+"""Attributes that have one value at a time, so that another value later needs no word of change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """The older stretch that is outdated, and the newer clause that says so."""
+
+    struck: Struck
+    anchor: Clause
+    why: str
+
+
+def match_change(older: Reading, newer: Reading) -> Aligned | None:
+    """The older statement when the newer gives its slot another value."""
+    if wording.SECOND.search(newer.masked) or one_off(newer, older) or _past_event(older):
+        return None
+    for sentence, explicit in _changed_sentences(newer):
+        for unit in (*older.sentences, *older.parts):
+            if _same_slot(unit, sentence, older, newer, explicit):
+                start, end = trim(older, unit.start, unit.end)
+                struck = Struck(start, end, whole=not residue(older, start, end, newer))
+                return Aligned(struck, sentence, "another value in the same slot")
+    return None
+
+
+def _past_event(older: Reading) -> bool:
+    """Something that happened has no later value; something planned has."""
+    return older.record.memory_type is MemoryType.EPISODIC and not any(s.due or _LATER.search(s.masked) for s in older.sentences)
+
+
+def _changed_sentences(newer: Reading) -> Iterator[tuple[Clause, bool]]:
+    """Sentences that speak of a change as a fact; and whether they do so by a verb of change."""
+    for sentence in newer.sentences:
+        if sentence.hedged or sentence.past_habit or sentence.negative:
+            continue
+        found = cues.TURN_CUE.search(sentence.masked)
+        turned = found is not None and not _NOT.search(sentence.masked[: found.start()])
+        if turned or cues.NOW_CUE.search(sentence.masked):
+            yield sentence, turned
+        elif not event_like(newer):
+            yield sentence, False
+
+
+def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, explicit: bool) -> bool:
+    if unit.hedged or unit.negative or unit.past_habit or not unit.tokens:
+        return False
+    topic = unit.norms & newer.norms
+    lost = [token for token in unit.tokens if token.norm not in newer.norms and token.norm not in LIGHT | wording.FRAME_WORDS]
+    gained = [token for token in sentence.tokens if token.norm not in older.norms]
+    if not lost or not topic - wording.FRAME_WORDS - LIGHT or not stands_together(lost, unit):
+        return False
+    if not topic <= sentence.norms | wording.FRAME_WORDS or _narrowed(lost, gained, topic, unit, sentence):
+        return False
+    if not same_kind(lost, gained, unit, sentence, explicit):
+        return False
+    if explicit or cues.NOW_CUE.search(sentence.masked):
+        return explicit or _quantity(lost) or bool(cues.EXCLUSIVE.search(unit.masked))
+    # Without any word of change: the very same attribute, of one value at a time, with another number or day.
+    rest = {t.norm for t in gained if not is_quantity(t)} - wording.FRAME_WORDS - LIGHT
+    return _quantity(lost) and bool(topic & _SINGLE) and not rest - _after_value(sentence, gained) and not event_like(older)
+
+
+def _after_value(sentence: Clause, gained: list[Token]) -> set[str]:
+    """Words behind a comma after the value: reasons, which belong to no attribute."""
+    comma = re.search(r"[,;]\s", sentence.masked)
+    return {t.norm for t in gained if comma and t.start > sentence.start + comma.start()}
+
+
+def stands_together(lost: list[Token], unit: Clause) -> bool:
+    """One stretch of the older clause, with nothing between that the newer repeats."""
+    inside = [t for t in unit.tokens if lost[0].start <= t.start <= lost[-1].start]
+    gone = {token.norm for token in lost}
+    return all(t.norm in gone | wording.FRAME_WORDS | LIGHT or t.number for t in inside)
+
+
+def _narrowed(lost: list[Token], gained: list[Token], topic: frozenset[str], unit: Clause, sentence: Clause) -> bool:
+    """Whether one of the two is about a narrower thing: the work laptop, the budget of the trip, the weekend."""
+    named = wording.WEEKDAYS
+    odd = {t.norm for t in (*lost, *gained)}
+    if odd & (cues.SCOPES - named) or odd & wording.PEOPLE - topic and not topic & wording.PEOPLE:
+        return True
+    if wording.RECURRING.search(sentence.masked) and not wording.RECURRING.search(unit.masked):
+        return True
+    return _modified(gained, topic, sentence) or _modified(lost, topic, unit)
+
+
+def _modified(odd: list[Token], topic: frozenset[str], clause: Clause) -> bool:
+    """A word of one side only right before a shared noun, or joined to it by a preposition without being a value."""
+    new = {token.start: token for token in odd}
+    for first, second in zip(clause.tokens, clause.tokens[1:], strict=False):
+        between = clause.text[first.end - clause.start : second.start - clause.start]
+        if first.start in new and second.norm in topic and not second.named and between in (" ", "-") and not _plays(first):
+            return True
+        joined = first.norm in topic and not first.named and second.start in new and not is_quantity(second)
+        if joined and _JOINS.fullmatch(between) and not second.named:
+            return True
+    return False
+
+
+def _plays(token: Token) -> bool:
+    """A verb or word of change before a noun narrows nothing; "work" and "home" do."""
+    if token.norm in {"work", "home"}:
+        return False
+    return bool(cues.TURN_CUE.fullmatch(token.norm)) or token.norm in LIGHT | wording.FRAME_WORDS or token.norm.endswith("ed") or token.number
+
+
+def is_quantity(token: Token) -> bool:
+    return token.number or token.date
+
+
+def _quantity(found: list[Token]) -> bool:
+    return any(is_quantity(token) for token in found)
+
+
+def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Clause, explicit: bool) -> bool:
+    """Numbers and days for numbers and days, a name for a name, a word for its opposite."""
+    names = [t for t in lost if t.named and not is_quantity(t)]
+    if _quantity(lost):
+        if names or not kinds(lost, unit) <= kinds(gained, sentence):
+            return False
+        return not _joined_names(gained, sentence)
+    if names:
+        before = unit.text[: lost[0].start - unit.start]
+        if _TOPICAL.search(before) and not cues.EXCLUSIVE.search(unit.masked):
+            return False
+        return any(t.named and not is_quantity(t) for t in gained)
+    words = {t.norm for t in lost}
+    return any(words & group and {t.norm for t in gained} & group - words for group in _OPPOSITE)
+
+
+def kinds(found: list[Token], clause: Clause) -> set[str]:
+    """Clock times, dates, numbers, and numbers behind a noun that they count off: room 4, gate 7."""
+    sorts = {"clock" for t in found if ":" in t.norm} | {"date" for t in found if t.date}
+    for token in found:
+        before = re.search(r"(\w+)\s+$", clause.text[: token.start - clause.start])
+        if not token.number or ":" in token.norm:
+            continue
+        if before and before[1].lower() == "at":
+            sorts.add("clock")
+        elif before and normalise(before[1].lower()) in _LABELS:
+            sorts.add(before[1].lower())
+        elif "date" not in sorts:
+            sorts.add("number")
+    return sorts
+
+
+def _joined_names(gained: list[Token], sentence: Clause) -> bool:
+    """A name behind a preposition is another topic: the budget for Porto."""
+    names = [t for t in gained if t.named and not is_quantity(t)]
+    return any(_TOPICAL.search(sentence.text[: t.start - sentence.start]) for t in names)

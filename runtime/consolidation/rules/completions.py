@@ -1,0 +1,84 @@
+"""A task, plan or thing under way that the newer record tells to be done: every word of it again, in the past."""
+
+from __future__ import annotations
+
+import re
+
+from engrain.runtime.consolidation.rules import cues, wording
+from engrain.runtime.consolidation.rules.agents import other_agent
+from engrain.runtime.consolidation.rules.equal import LIGHT
+from engrain.runtime.consolidation.rules.matching import Struck, recurs_once, residue, trim
+from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.tokens import Token
+
+_OPEN = re.compile(
+    r"\b(?:needs?|has|have|had|ought|wants?|plans?|planning|intends?|hopes?|hoping|going|still|gotta|got|must|should|remember|meant|"
+    r"remind(?:er)?|aims?|due|supposed|is about|trying|would like|'d like) to\b|\bto[- ]?dos?\b:?|\b(?:open |my |pending )?tasks?:?|"
+    r"\bmust\b|\bshould\b|\bdon'?t forget to\b|\bwill\b|\b(?:half-?way|part-?way) (?:through|into)\b|\bin the middle of\b|"
+    r"\b(?:is|am|still|'m|are) (?:busy )?(?:reading|writing|watching|working (?:on|through)|waiting for|looking for|saving for|"
+    r"preparing|painting|building|knitting|doing|taking|learning|studying|revising|applying|training for|waiting on|fixing)\b|"
+    r"\b(?:is|are) (?:still )?(?:pending|open|outstanding|unfinished)\b|\bowes?\b|\breminder:?",
+    re.IGNORECASE,
+)
+_UNDER_WAY = re.compile(r"\b(?:half-?way|part-?way|in the middle|(?:is|am|'m|are|still) \w+ing)\b", re.IGNORECASE)
+_PAST = re.compile(
+    r"\w{2,}ed|bought|met|ran|wrote|written|sent|paid|took|taken|made|did|done|got|went|gone|saw|seen|read|had|sold|spoke|"
+    r"spoken|built|held|drew|gave|given|found|put|set|hung|cut|brought|told|taught|swept|lent|won|chose|chosen|"
+    r"caught|ate|eaten|cleaned|dug|drove|driven|flew|flown|rode|sung|sang|came|left|kept|let|shut|fed|burnt|rung|rang|"
+    r"knit|sewn|torn|thrown|threw|begun|grown|grew|dealt|laid|spent|handed",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:not|never|hasn't|haven't|didn't|isn't|without|unable|failed|forgot|can't|couldn't)\b", re.IGNORECASE)
+_DUE_STILL = re.compile(
+    r"\b(?:needs?|has|have|must|should|wants?|plans?|going|still|ought|remains?) to\b|\bmust\b|\bshould\b|\bwill\b|\bstill\b|"
+    r"\bon (?:my|the|their) (?:to-?do )?list\b",
+    re.IGNORECASE,
+)
+_WHEN = wording.words("today tomorrow tonight week weekend month soon befor by end until next day later morn even afternoon befor tomorrow")
+
+
+def match_completion(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
+    """The older statement when it is of something to do, or under way, that the newer tells to be done."""
+    for unit in older.sentences:
+        found = _OPEN.search(unit.masked)
+        if found is None or wording.RECURRING.search(unit.masked) or unit.past_habit or unit.negative:
+            continue
+        task = _task(unit, unit.start + found.end())
+        for sentence in newer.sentences:
+            if _settles(sentence, task, bool(_UNDER_WAY.search(found[0])), older, newer):
+                start, end = trim(older, unit.start, unit.end)
+                return Struck(start, end, whole=not residue(older, start, end, newer)), sentence
+    return None
+
+
+def _task(unit: Clause, start: int) -> list[Token]:
+    """The words of the task: behind the opening, or, in `the tax return is still open`, all."""
+    behind = [token for token in unit.tokens if token.start >= start and token.norm not in _WHEN]
+    return behind or [token for token in unit.tokens if token.norm not in _WHEN]
+
+
+def _settles(sentence: Clause, task: list[Token], under_way: bool, older: Reading, newer: Reading) -> bool:
+    if sentence.hedged or _DENIED.search(sentence.masked) or _DUE_STILL.search(sentence.masked):
+        return False
+    if cues.PARTLY.search(sentence.masked) and not cues.PARTLY.search(older.masked):
+        return False
+    if recurs_once(older, newer) or other_agent(older, newer, sentence):
+        return False
+    words = {token.norm for token in task if not token.date} - wording.FRAME_WORDS - {"someth"}
+    verb, things = (task[0].norm if task else ""), words - {task[0].norm if task else ""}
+    settled = bool(cues.SETTLED_CUE.search(sentence.masked))
+    if not words or (under_way and not settled):
+        return False
+    if not (words if not settled else things or words) <= sentence.norms | LIGHT or not words & sentence.norms - LIGHT:
+        return False
+    if len(words & sentence.norms) < (1 if settled else 2):
+        return False
+    return settled or _done(verb, sentence)
+
+
+def _done(verb: str, sentence: Clause) -> bool:
+    """The task's own verb, in a form of the past."""
+    return any(
+        token.norm == verb and _PAST.fullmatch(sentence.text[token.start - sentence.start : token.end - sentence.start])
+        for token in sentence.tokens
+    )

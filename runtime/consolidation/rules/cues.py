@@ -1,0 +1,84 @@
+"""Classes of words that announce a change, an end, a completion or a correction; the classes are data, in any order.
+
+A verb is given as the start that its forms share, or as its forms where they share none.
+"""
+# ruff: noqa: E501  (a table reads best on one line an entry)
+
+from __future__ import annotations
+
+import re
+
+
+def _any(*groups: str) -> str:
+    """One alternative of all words of the groups; a star stands for any ending, an underscore for a space."""
+    words = sorted({word for group in groups for word in group.split()}, key=len, reverse=True)
+    return "|".join(word.replace("*", r"\w*").replace("_", r"\s+") for word in words)
+
+
+TURN = (
+    "chang* mov* switch* swap* exchang* trad* shift* transfer* transition* convert* replac* rescheduled reschedul* rebook* "
+    "postpon* delay* pushed push* brought put_back put_off put_forward moved_up advanc* defer* extend* shorten* rais* "
+    "increas* lower* reduc* cut bump* upp* went_up went_down gone_up gone_down goes_up goes_down rose risen fell climbed "
+    "dropped_to drop_to jumped doubled halved updat* revis* adjust* amend* alter* modif* upgrad* downgrad* renam* becam* "
+    "become becomes turned_into now_called took_over takes_over taken_over reassign* relocat* set_to reset relabel* promot*"
+)
+"""Verbs for one value going and another coming."""
+NOWADAYS = (
+    "now nowadays these_days from_now_on from_now henceforth as_of starting_from since_then instead "
+    "in_the_meantime meanwhile by_now new current currently at_present lately of_late onwards going_forward for_good"
+)
+"""Words that put another value into the present."""
+TURN_CUE = re.compile(rf"\b(?:{_any(TURN)})\b", re.IGNORECASE)
+NOW_CUE = re.compile(rf"\b(?:{_any(NOWADAYS)})\b", re.IGNORECASE)
+
+MEND = (
+    "correct correction corrected corrects correcting typo misread misspoke mistake mistaken mistakenly was_wrong were_wrong "
+    "meant mixed_up mixing_up confused sorry error misremembered mistyped miscounted misheard scratch_that strike_that "
+    "make_that to_be_precise turns_out turned_out it_was_actually rather_than got_that_wrong had_it_wrong got_it_wrong "
+    "wrong_about in_fact in_reality contrary_to not_quite_right slip oops whoops rectify rectified amend amendment "
+    "apologies i_was_off checked_again double-checked"
+)
+"""Words that take back what was said before."""
+MEND_CUE = re.compile(rf"\b(?:{_any(MEND)})\b|\bgot (?:\w+ ){{0,3}}wrong\b|\bactually\b|^no,", re.IGNORECASE)
+
+ENDING = (
+    "stopped quit quits ceased dropped ended abandoned gave_up given_up giving_up discontinued swore_off sworn_off cut_out "
+    "kicked packed_in came_off weaned_off withdrew_from dropped_out_of pulled_out_of stepped_down_from resigned_from "
+    "got_out_of finished_with done_with through_with had_enough_of cancelled canceled closed terminated let_go_of parted_with "
+    "disposed_of got_rid_of unsubscribed_from opted_out_of signed_off called_off scrapped shelved axed binned ditched "
+    "backed_out_of decided_against"
+)
+OVER = (
+    "over ended finished off cancelled canceled called_off scrapped shelved axed gone dead closed history expired dissolved "
+    "terminated discontinued sold lost broken_up no_more stolen given_away suspended abandoned dropped withdrawn "
+    "out_of_the_question not_happening not_going_ahead not_taking_place not_going_to_happen"
+)
+"""What is said of a thing that is no more."""
+
+SETTLED = (
+    "done finished completed sorted sorted_out settled taken_care_of dealt_with out_of_the_way ticked_off checked_off "
+    "crossed_off handled complete over wrapped_up accomplished behind_me in_the_bag"
+)
+"""What is said of a task that is no task any more."""
+SETTLED_CUE = re.compile(rf"\b(?:{_any(SETTLED)})\b", re.IGNORECASE)
+ENDING_WORDS, OVER_WORDS = _any(ENDING), _any(OVER)
+
+PARTLY = re.compile(
+    r"\b(?:half(?:way)?|part(?:ly)?|partially|some of|most of|almost|nearly|one of|first (?:part|half|chapter|draft|step|version)|"
+    r"chapter|started|begun|began|draft(?:ed)?|tried|attempted|forgot|failed|unable|still|not yet|only|except|another|"
+    r"again|essay|exercise|module|section|page)\b",
+    re.IGNORECASE,
+)
+"""A part done is not the whole done."""
+SCOPES = frozenset(
+    "weekend weekday winter summer spring autumn morn even afternoon night home offic week month year quarter lunch "
+    "dinner breakfast privat person profession other holiday secondari backup guest joint".split()
+)
+"""Words that narrow what a statement is about: with one on one side only, two statements are of two things."""
+EXCLUSIVE = re.compile(
+    r"\b(?:favou?rite|liv(?:e|es|ing)|works? (?:at|for|in|from|as)|working (?:at|for)|driv(?:e|es|ing)|banks? with|stay(?:s|ing)?|"
+    r"sleeps?|rents?|reports? to|commut\w+|insured|studies at|weighs?|earns?|costs?|pays?|wakes?|named|called|is the|"
+    r"(?:user|[A-Z]\w+)'s [\w -]+ (?:is|are|was)|my [\w -]+ (?:is|are)|led by|managed by|runs on|goes to bed|gets up|lead|based)\b|:\s",
+    re.IGNORECASE,
+)
+"""What has one value at a time."""
