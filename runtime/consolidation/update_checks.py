@@ -14,7 +14,7 @@ from engrain.runtime.consolidation.rules.classify import other_person
 from engrain.runtime.consolidation.rules.corrections import CUE
 from engrain.runtime.consolidation.rules.equal import shares_date, shares_source
 from engrain.runtime.consolidation.rules.reading import Reading
-from engrain.runtime.consolidation.rules.retractions import Kind
+from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.tokens import tokens
 from engrain.runtime.schema import MemoryType
 

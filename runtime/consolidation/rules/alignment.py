@@ -111,11 +111,18 @@ def _narrowed(lost: list[Token], gained: list[Token], topic: frozenset[str], uni
     """Whether one of the two is about a narrower thing: the work laptop, the budget of the trip, the weekend."""
     named = wording.WEEKDAYS
     odd = {t.norm for t in (*lost, *gained)}
+    lost, gained = _not_opposite(lost, gained), _not_opposite(gained, lost)
     if odd & (cues.SCOPES - named) or odd & wording.PEOPLE - topic and not topic & wording.PEOPLE:
         return True
     if wording.RECURRING.search(sentence.masked) and not wording.RECURRING.search(unit.masked):
         return True
     return _modified(gained, topic, sentence) or _modified(lost, topic, unit)
+
+
+def _not_opposite(these: list[Token], those: list[Token]) -> list[Token]:
+    """Without words whose opposite is on the other side: those are the value itself."""
+    other = {token.norm for token in those}
+    return [t for t in these if not any(t.norm in group and other & group for group in _OPPOSITE)]
 
 
 def _modified(odd: list[Token], topic: frozenset[str], clause: Clause) -> bool:
@@ -157,7 +164,7 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
         before = unit.text[: lost[0].start - unit.start]
         if _TOPICAL.search(before) and not cues.EXCLUSIVE.search(unit.masked):
             return False
-        return any(t.named and not is_quantity(t) for t in gained)
+        return any(sentence.text[t.start - sentence.start].isupper() and not is_quantity(t) for t in gained)
     words = {t.norm for t in lost}
     return any(words & group and {t.norm for t in gained} & group - words for group in _OPPOSITE)
 

@@ -15,7 +15,7 @@ from engrain.runtime.consolidation.rules.equal import event_like, same_statement
 from engrain.runtime.consolidation.rules.flips import match_flip
 from engrain.runtime.consolidation.rules.matching import Struck, match, residue
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
-from engrain.runtime.consolidation.rules.retractions import Kind
+from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.states import ends, states
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
 from engrain.runtime.schema import Relation

@@ -10,6 +10,7 @@ from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.schema import MemoryType
 
 _LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan keen care")
+_DROPPED = _LIKING | wording.words("day everi often regular usual alway frequent general anymor normal typic")
 _PAST = re.compile(r"\b(?:did|was|were|had|\w+ed)\b", re.IGNORECASE)
 
 
@@ -21,7 +22,7 @@ def match_flip(older: Reading, newer: Reading) -> Struck | None:
         clause = reading.parts[0]
         if clause.hedged or clause.past_habit or clause.due or _PAST.search(clause.masked):
             return None
-    if older.norms - _LIKING != newer.norms - _LIKING or not older.norms - _LIKING - wording.GENERIC_NOUNS:
+    if older.norms - _DROPPED != newer.norms - _DROPPED or not older.norms - _DROPPED - wording.GENERIC_NOUNS:
         return None
     mine, theirs = newer.parts[0], older.parts[0]
     opposite = mine.liking * theirs.liking == -1

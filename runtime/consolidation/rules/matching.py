@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.agents import other_agent
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
-from engrain.runtime.consolidation.rules.retractions import Kind, Retraction
+from engrain.runtime.consolidation.rules.retractions import Retraction
+from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.tokens import normalise
 from engrain.runtime.schema import MemoryType
 
@@ -37,7 +38,8 @@ _TIME_WORDS = frozenset(
 )
 _DAY_PARTS = frozenset(normalise(word) for word in ("morning", "evening", "afternoon", "night", "weekend"))
 _HEADS = wording.words(
-    "list task item to-do todo thing project plan subscript membership appoint event status time app"
+    "list task item to-do todo thing project plan subscript membership appoint event status time app trip visit account job idea "
+    "habit take use go do make get have"
 )
 """Nouns that only say what kind of thing a name stands for."""
 _FOR_NOW = re.compile(r"\b(?:tonight|today|right now|for now|at the moment|this (?:week|morning|evening|time))\b", re.I)
@@ -90,7 +92,7 @@ def covers(old: Clause, unit: Clause, optional: frozenset[str] = _HEADS) -> bool
     if not missing <= optional | _TIME_WORDS:
         return False
     # One common word alone says too little, unless the unit says little else; many words must stand together.
-    if len(old.norms) == 1 and not old.named:
+    if len(old.norms) == 1 and not old.named and unit.tokens[0].norm not in old.norms:
         return len(unit.norms - _TIME_WORDS - wording.FRAME_WORDS - optional - old.norms) <= 1
     if len(old.norms) < 5:
         return True
@@ -168,7 +170,7 @@ def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Rea
     if retraction.kind is Kind.CORRECTED:
         return _same_event(retraction, older, newer, shared)
     named = bool(retraction.old.named - frozenset(t.norm for t in retraction.old.tokens if t.number))
-    if not named and not shared:
+    if not named and not shared and len(retraction.old.norms) < 2:
         return False
     return not _past_event(older, sentence)
 

@@ -6,24 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 from engrain.runtime.consolidation.rules import preferences, wording
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
-
-
-class Kind(StrEnum):
-    """How something stopped being so; each asks something else of the older record."""
-
-    PREFERENCE = "preference"
-    ENDED = "ended"
-    PARTED = "parted"
-    LEFT = "left"
-    CANCELLED = "cancelled"
-    REMOVED = "removed"
-    DONE = "done"
-    REPLACED = "replaced"
-    CORRECTED = "corrected"
+from engrain.runtime.consolidation.rules.takebacks import PATTERNS, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,52 +27,6 @@ class Retraction:
     stated: frozenset[str] = frozenset()
 
 
-_STOP = r"(?=\s*(?:[,.:](?!\d)|[;!?–—]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter all\b|\band (?:user|i|now|they|is|has|started)\b|$))"
-_LISTS = (
-    r"(?:list|lists|to-?dos?|tasks?|tracker|calendar|agenda|wishlist|watchlist|reminders?|objectives?|deliverables?|"
-    r"stakeholders?|attendees?|decisions?|items?|points?|recipients?|plan|schedule|basket|cart|fields?|section|"
-    r"menu|itinerary|programme|team|group|notes)"
-)
-_CHANGE_VERBS = (
-    r"(?:chang|updat|revis|mov|switch|shift|rais|increas|lower|reduc|cut|upgrad|downgrad|revert|reschedul|push|postpon|"
-    r"brought|bring|extend|shorten|rebook|transfer|convert|went|adjust|modif|bump|drop|set|correct)\w*"
-)
-
-_PATTERNS: tuple[tuple[Kind, str], ...] = (
-    (Kind.REMOVED, r"\bno longer (?:track\w*|need\w* to track|ha(?:s|ve)|need\w*|want\w*)\s+(?P<old>['\"“‘*]_+['\"”’*])"),
-    (
-        Kind.REMOVED,
-        rf"\b(?:remov|delet|drop|strik|struck|cross|tak|took|eras|clear|tick|check|scratch)\w*\s+(?:out\s+)?(?P<old>[^.;!?]+?)\s+"
-        rf"(?:from|off|out of)(?: of)?\s+(?P<list>[^.;!?]*?\b{_LISTS})\b",
-    ),
-    (
-        Kind.REMOVED,
-        rf"\b(?:want|wants|wanted|would like|like|ask\w* for)\s+(?P<old>[^.;!?]+?)\s+(?:taken|removed|deleted|dropped|struck|"
-        rf"crossed)\s+(?:from|off|out of)\s+(?P<list>[^.;!?]*?\b{_LISTS})\b",
-    ),
-    (Kind.REMOVED, rf"\b(?:remov|delet|cancel)\w*\s+(?:the |a |my |their )?(?:reminder|task|entry|item|alarm)s?\s+(?:to|for|about|called)?\s*(?P<old>.+?){_STOP}"),
-    (Kind.REMOVED, r"\b(?:remov|delet)\w*\s+(?P<old>['\"“‘*]_+['\"”’*])"),
-    (Kind.REMOVED, rf"(?:\bnot|n't) (?:need|want)\s+(?P<old>[^.;!?]+?)\s+on\s+(?P<list>[^.;!?]*?\b{_LISTS})\s+any\s?(?:more|longer)\b"),
-    (Kind.DONE, r"\bmarked\s+(?P<old>[^.;!?]+?)\s+(?:as\s+)?(?:done|complete[d]?|finished)\b"),
-    (Kind.DONE, rf"\b(?:finished|completed|done|wrapped up|took care of|taken care of|checked off|crossed off|ticked off|got through)\s+(?:with\s+)?(?P<old>.+?){_STOP}"),
-    (Kind.DONE, r"(?:^|[,.;!?]\s+)(?P<old>[^,.;!?]+?)\s+(?:is|are)\s+(?:now\s+|finally\s+|already\s+)?(?:done|finished|complete[d]?|taken care of)\b"),
-    (Kind.CANCELLED, rf"\b(?:cancel(?:l?ed|s)?|call(?:ed)? off|scrapped|back(?:ed)? out of|pull(?:ed)? out of|decided (?:not to|against)|not going ahead with|ditched)\s+(?P<old>.+?){_STOP}"),
-    (Kind.CANCELLED, rf"\b(?:won't|will not|isn't going to|is not going to|am not going to|not going to)\s+(?:be\s+)?(?P<old>.+?){_STOP}"),
-    (Kind.CANCELLED, rf"\bno longer (?:going to|plan(?:s|ning)? (?:to|on)|needs? to|has to|intends? to|wants? to)\s+(?P<old>.+?){_STOP}"),
-    (Kind.ENDED, rf"\bno longer\s+(?P<old>.+?){_STOP}"),
-    (Kind.ENDED, r"\b(?:does not|doesn't|do not|don't|is not|isn't|has not|hasn't|not)\s+(?P<old>[^,.;!?]+?)\s+any\s?(?:more|longer)\b"),
-    (Kind.ENDED, rf"\b(?:stopped|quit|quits|gave up|given up|ceased|dropped out of|withdrew from|resigned from|got rid of)\s+(?P<old>.+?){_STOP}"),
-    (Kind.PARTED, rf"\b(?:sold|gave away|got rid of|returned|threw (?:away|out)|traded in)\s+(?P<old>.+?){_STOP}"),
-    (Kind.LEFT, rf"\b(?:left|resigned from|retired from|quit|was laid off from|broke up with|split (?:up )?(?:with|from)|took over from|takes over from)\s+(?P<old>.+?){_STOP}"),
-    (Kind.LEFT, r"(?:^|[,;.]\s+)(?:since\s+)?(?P<old>[A-Z]\w+)\s+(?:has\s+)?left\b"),
-    (Kind.REPLACED, rf"\breplac(?:ed|es|ing)\s+(?P<old>.+?)\s+(?:with|by)\s+(?P<new>.+?){_STOP}"),
-    (Kind.REPLACED, rf"\b{_CHANGE_VERBS}\s+(?P<what>[^.;!?]*?)\bfrom\s+(?P<old>[^.;!?]+?)\s+(?:back |up |down |over )?to\s+(?P<new>.+?){_STOP}"),
-    (Kind.REPLACED, rf"\brevert\w*\s+(?P<what>[^.;!?]*?)\s*(?:back )?to\s+(?P<new>[^.;!?]+?)\s+from\s+(?P<old>.+?){_STOP}"),
-    (Kind.REPLACED, rf"\b(?:instead of|rather than|in place of)\s+(?P<old>.+?){_STOP}"),
-    (Kind.REPLACED, rf"\bswitched from\s+(?P<old>[^.;!?]+?)\s+to\s+(?P<new>.+?){_STOP}"),
-    (Kind.CORRECTED, rf"(?:,|\band)\s+(?:and\s+)?not\s+(?:in |on |at |for )?(?P<old>[^,.;!?]+?){_STOP}"),
-)  # fmt: skip
-_COMPILED = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _PATTERNS)
 _PAST_VERB = re.compile(
     r"\b(?:has|have|'ve|just|already|finally|actually|recently|managed to|user|i)\s+(?:just\s+|already\s+|finally\s+|actually\s+|also\s+|"
     r"recently\s+)*(?P<verb>(?!used\b|noted\b|said\b|finished\b|completed\b|done\b|had\b|did\b|need\w*|want\w*|plann?\w*|mention\w*|said\b|told\b|ask\w*|add\w*|wonder\w*|not\b)"
@@ -104,6 +44,7 @@ _OWN_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _OBLIGED = re.compile(r"\b(?:needs? to|has to|have to|must|should|ought to|wants? to)(?: be| get)?\s*$", re.IGNORECASE)
+_AND = re.compile(r"\s+and\s|\s+so\s")
 _PRONOUN = re.compile(r"\b(?:it|them|him|her|his|their|that|this|those|these|its)\b", re.IGNORECASE)
 _LEAD_IN = re.compile(r"^(?:the|a|an|my|their|user's|his|her|to|that|this|in|on|at|for)\s+", re.IGNORECASE)
 
@@ -124,8 +65,7 @@ def _preferences(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
         for match in pattern.finditer(newer.masked, sentence.start, sentence.end):
             verb = match.groupdict().get("verb")
             sign = preferences.liking(verb) if verb else 1
-            old = newer.clause(*_trimmed(newer, *match.span("old")))
-            if old.tokens:
+            for old in _olds(newer, *match.span("old")):
                 yield Retraction(Kind.PREFERENCE, old, newer.clause(*match.span()), liking=sign or 1)
     for match in preferences.CHANGED_MIND.finditer(newer.masked, sentence.start, sentence.end):
         sign = -preferences.liking(newer.masked[match.end() :])
@@ -135,14 +75,22 @@ def _preferences(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
 
 
 def _cued(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
-    for kind, pattern in _COMPILED:
+    for kind, pattern in PATTERNS:
         for match in pattern.finditer(newer.masked, sentence.start, sentence.end):
             if _future(newer.masked[sentence.start : match.start()], kind):
                 continue
-            old = newer.clause(*_trimmed(newer, *match.span("old")))
-            if not old.tokens or (kind is Kind.ENDED and not _own_end(newer, sentence, match, old)):
-                continue
-            yield Retraction(kind, old, newer.clause(*match.span()), 0, *_surroundings(newer, sentence, match, kind))
+            for old in _olds(newer, *match.span("old")):
+                if not (kind is Kind.ENDED and not _own_end(newer, sentence, match, old)):
+                    around = _surroundings(newer, sentence, match, kind)
+                    yield Retraction(kind, old, newer.clause(*match.span()), 0, *around)
+
+
+def _olds(newer: Reading, start: int, end: int) -> Iterator[Clause]:
+    """What was, and, where another sentence may begin with an "and", the words before it."""
+    for stop in (end, *(start + found.start() for found in [_AND.search(newer.masked[start:end])] if found)):
+        old = newer.clause(*_trimmed(newer, start, stop))
+        if old.tokens:
+            yield old
 
 
 def _own_end(newer: Reading, sentence: Clause, match: re.Match[str], old: Clause) -> bool:

@@ -78,7 +78,7 @@ FRAME_WORDS = words(
     "today tomorrow yesterday tonight week day weekend morning afternoon evening soon later next last late time also "
     "guess realli honest sure good great nice thank okay yes funni interest absolut definit pretti quit special "
     "point decis agenda object deliver stakehold attende recipi action field section main propos new watchlist "
-    "includ follow import must should hope take has check forget schedul wishlist"
+    "includ follow import must should hope take has check forget schedul wishlist contain compris instead"
 )
 """Normalised words that introduce a statement and are no statement themselves: what is left of a record once its
 content is struck."""
