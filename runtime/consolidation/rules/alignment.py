@@ -16,11 +16,15 @@ from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import Token, normalise
 from engrain.runtime.schema import MemoryType
 
+_PROGRESS = re.compile(r"\b(?:is|are|am|'m|'re)\s+\w+ing\b", re.IGNORECASE)
 _LATER = re.compile(rf"{wording.FUTURE.pattern}", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|never|n't|hasn't|didn't|isn't|won't|without)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
 _TOPICAL = re.compile(r"\b(?:with|for|about|of|between|against|from|and)\s+(?:the\s+|a\s+|my\s+|user's\s+)?$", re.IGNORECASE)
 _JOINS = re.compile(r"\s+(?:with|for|about|of|from|to|in|at|on)\s+(?:the\s+|a\s+|an\s+|my\s+|their\s+|user's\s+)?", re.I)
 _LABELS = wording.words("room gate platform seat floor hall chapter page version line bus tram track row grade level step")
+_UNITS = wording.words("euro dollar pound franc g metr ml minut percent hour day week month year kilo mile step time")
+_TO_FROM = re.compile(r"\b(to|from)\s+$", re.IGNORECASE)
+_OCCASION = re.compile(r"\b(?:today|tomorrow|tonight|yesterday|this \w+|next \w+|last \w+|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'s\b", re.I)
 _OPPOSITES = (
     "short long", "strong mild weak", "hot cold warm", "small big large", "early late", "open closed", "dark light milk",
     "sweet salty savoury", "quiet loud", "formal informal casual", "brief detailed", "morning evening", "window aisle",
@@ -59,7 +63,7 @@ def match_change(older: Reading, newer: Reading) -> Aligned | None:
 
 def _past_event(older: Reading) -> bool:
     """Something that happened has no later value; something planned has."""
-    return older.record.memory_type is MemoryType.EPISODIC and not any(s.due or _LATER.search(s.masked) for s in older.sentences)
+    return older.record.memory_type is MemoryType.EPISODIC and not any(s.due or _PROGRESS.search(s.masked) or _LATER.search(s.masked) for s in older.sentences)
 
 
 def _changed_sentences(newer: Reading) -> Iterator[tuple[Clause, bool]]:
@@ -78,7 +82,9 @@ def _changed_sentences(newer: Reading) -> Iterator[tuple[Clause, bool]]:
 def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, explicit: bool) -> bool:
     if unit.hedged or unit.negative or unit.past_habit or not unit.tokens:
         return False
-    topic = unit.norms & newer.norms
+    topic = (unit.norms & newer.norms) - _UNITS
+    if crossed(unit, sentence) or _OCCASION.search(sentence.masked):
+        return False
     lost = [token for token in unit.tokens if token.norm not in newer.norms and token.norm not in LIGHT | wording.FRAME_WORDS]
     gained = [token for token in sentence.tokens if token.norm not in older.norms]
     if not lost or not topic - wording.FRAME_WORDS - LIGHT or not stands_together(lost, unit):
@@ -88,7 +94,7 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     if not same_kind(lost, gained, unit, sentence, explicit):
         return False
     if explicit or cues.NOW_CUE.search(sentence.masked):
-        return explicit or _quantity(lost) or bool(cues.EXCLUSIVE.search(unit.masked))
+        return explicit or _quantity(lost) or not any(t.named for t in lost) or bool(cues.EXCLUSIVE.search(unit.masked))
     # Without any word of change: the very same attribute, of one value at a time, with another number or day.
     rest = {t.norm for t in gained if not is_quantity(t)} - wording.FRAME_WORDS - LIGHT
     return _quantity(lost) and bool(topic & _SINGLE) and not rest - _after_value(sentence, gained) and not event_like(older)
@@ -112,11 +118,30 @@ def _narrowed(lost: list[Token], gained: list[Token], topic: frozenset[str], uni
     named = wording.WEEKDAYS
     odd = {t.norm for t in (*lost, *gained)}
     lost, gained = _not_opposite(lost, gained), _not_opposite(gained, lost)
-    if odd & (cues.SCOPES - named) or odd & wording.PEOPLE - topic and not topic & wording.PEOPLE:
+    acting = {t.norm for t in gained if _acts(t, sentence)}
+    if odd & (cues.SCOPES - named) or (odd - acting) & wording.PEOPLE - topic and not topic & wording.PEOPLE:
         return True
     if wording.RECURRING.search(sentence.masked) and not wording.RECURRING.search(unit.masked):
         return True
     return _modified(gained, topic, sentence) or _modified(lost, topic, unit)
+
+
+def _acts(token: Token, sentence: Clause) -> bool:
+    """The landlord who raised the rent changes its value, not its topic."""
+    behind = sentence.masked[token.end - sentence.start :]
+    return bool(re.match(rf"\s+(?:has |have |just )*(?:{cues.TURN_CUE.pattern})", behind, re.IGNORECASE))
+
+
+def crossed(unit: Clause, other: Clause) -> bool:
+    """The flight to Oslo is not the flight from Oslo."""
+    for token in unit.tokens:
+        if token.named and not is_quantity(token) and token.norm in other.norms:
+            mine = _TO_FROM.search(unit.text[: token.start - unit.start])
+            twin = next(t for t in other.tokens if t.norm == token.norm)
+            theirs = _TO_FROM.search(other.text[: twin.start - other.start])
+            if mine and theirs and mine[1].lower() != theirs[1].lower():
+                return True
+    return False
 
 
 def _not_opposite(these: list[Token], those: list[Token]) -> list[Token]:
@@ -161,6 +186,9 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
             return False
         return not _joined_names(gained, sentence)
     if names:
+        inside = unit.masked[lost[0].end - unit.start : lost[-1].start - unit.start]
+        if re.search(r"\b(?:is|are|was|in|at|on|with|for)\b|:", inside):
+            return False  # two names: a place and a value
         before = unit.text[: lost[0].start - unit.start]
         if _TOPICAL.search(before) and not cues.EXCLUSIVE.search(unit.masked):
             return False

@@ -28,6 +28,15 @@ _PAST = re.compile(
     r"knit|sewn|torn|thrown|threw|begun|grown|grew|dealt|laid|spent|handed",
     re.IGNORECASE,
 )
+_OUTCOMES = (
+    (r"looking for|hunting for|searching for|need", r"\b(?:found|got|hired|signed|landed|bought)\b"),
+    (r"waiting (?:for|on)", r"\b(?:arrived|came|got|received|is here|delivered|heard back)\b"),
+    (r"saving (?:up )?for", r"\b(?:bought|got|paid)\b"),
+    (r"applying", r"\b(?:got|accepted|admitted|hired|received)\b"),
+    (r"owes?", r"\b(?:paid|gave|returned|settled)\b"),
+    (r"learning|training", r"\b(?:passed|mastered)\b"),
+)
+"""What one does towards something, and the word that says it came."""
 _DENIED = re.compile(r"\b(?:not|never|hasn't|haven't|didn't|isn't|without|unable|failed|forgot|can't|couldn't)\b", re.IGNORECASE)
 _DUE_STILL = re.compile(
     r"\b(?:needs?|has|have|must|should|wants?|plans?|going|still|ought|remains?) to\b|\bmust\b|\bshould\b|\bwill\b|\bstill\b|"
@@ -45,7 +54,7 @@ def match_completion(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
             continue
         task = _task(unit, unit.start + found.end())
         for sentence in newer.sentences:
-            if _settles(sentence, task, bool(_UNDER_WAY.search(found[0])), older, newer):
+            if _settles(sentence, task, found[0], older, newer):
                 start, end = trim(older, unit.start, unit.end)
                 return Struck(start, end, whole=not residue(older, start, end, newer)), sentence
     return None
@@ -57,23 +66,54 @@ def _task(unit: Clause, start: int) -> list[Token]:
     return behind or [token for token in unit.tokens if token.norm not in _WHEN]
 
 
-def _settles(sentence: Clause, task: list[Token], under_way: bool, older: Reading, newer: Reading) -> bool:
+def _settles(sentence: Clause, task: list[Token], opening: str, older: Reading, newer: Reading) -> bool:
     if sentence.hedged or _DENIED.search(sentence.masked) or _DUE_STILL.search(sentence.masked):
         return False
     if cues.PARTLY.search(sentence.masked) and not cues.PARTLY.search(older.masked):
         return False
     if recurs_once(older, newer) or other_agent(older, newer, sentence):
         return False
-    words = {token.norm for token in task if not token.date} - wording.FRAME_WORDS - {"someth"}
+    if _other_object(sentence, task):
+        return False
+    words = {token.norm for token in task if not token.date or _of(token, older)} - wording.FRAME_WORDS - {"someth"}
     verb, things = (task[0].norm if task else ""), words - {task[0].norm if task else ""}
     settled = bool(cues.SETTLED_CUE.search(sentence.masked))
-    if not words or (under_way and not settled):
+    came = _result(opening, sentence)
+    if not words or (_UNDER_WAY.search(opening) and not settled and not came):
         return False
+    if came:
+        return words <= sentence.norms | LIGHT
     if not (words if not settled else things or words) <= sentence.norms | LIGHT or not words & sentence.norms - LIGHT:
         return False
     if len(words & sentence.norms) < (1 if settled else 2):
         return False
     return settled or _done(verb, sentence)
+
+
+def _of(token: Token, older: Reading) -> bool:
+    """The rent for May is not the rent for April; "by May" is only when."""
+    return bool(re.search(r"\b(?:for|of|from)\s+$", older.text[: token.start]))
+
+
+def _other_object(sentence: Clause, task: list[Token]) -> bool:
+    """Greek words are not Greek, Anna's sister is not Anna: another noun right behind a shared one is the real object."""
+    things = {token.norm for token in task}
+    for first, second in zip(sentence.tokens, sentence.tokens[1:], strict=False):
+        between = sentence.text[first.end - sentence.start : second.start - sentence.start]
+        last = first.norm in things and not first.number and second.norm not in things
+        if last and between in {" ", "-", "'s ", "’s "} and not (_PAST.fullmatch(second.norm) or _when(second, sentence)):
+            return True
+    return False
+
+
+def _when(token: Token, sentence: Clause) -> bool:
+    surface = sentence.text[token.start - sentence.start : token.end - sentence.start]
+    return bool(token.date or token.norm in _WHEN | wording.FRAME_WORDS | LIGHT or _PAST.fullmatch(surface) or surface.endswith("ly"))
+
+
+def _result(opening: str, sentence: Clause) -> bool:
+    """What ends a search or a wait."""
+    return any(re.search(begun, opening, re.I) and re.search(ended, sentence.masked, re.I) for begun, ended in _OUTCOMES)
 
 
 def _done(verb: str, sentence: Clause) -> bool:

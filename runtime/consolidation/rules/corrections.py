@@ -13,6 +13,7 @@ from engrain.runtime.consolidation.rules.tokens import Token
 
 CUE = cues.MEND_CUE
 _WEAK = re.compile(r"\b(?:actually|sorry|confused|in fact|rather than|not quite right|error)\b", re.IGNORECASE)
+_PLACED = re.compile(r"^\W*(?:\w+, )?(?:actually|sorry|in fact|no,)|\b(?:was|were|is|are|did|had|it's|that's) (?:actually|in fact)\b|\bin error\b", re.I)
 _NOT = re.compile(
     r"(?:,|\band\b|\bbut\b|\bwas\b|\bis\b|;|\()\s*(?:and\s+|really\s+)?not\s+(?:in |on |at |for |to |with |from |by )?(?:the |a |an )?(?P<old>[^,.;!?()]{1,40}?)"
     r"(?=\s*(?:[,.;!?)]|\bas\b|\blike\b|$))|\b(?:instead of|rather than)\s+(?:the |a |an )?(?P<other>[^,.;!?()]{1,40}?)(?=\s*(?:[,.;!?)]|$))",
@@ -39,7 +40,10 @@ def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
 
 
 def _speaks(sentence: Clause) -> bool:
-    return bool(CUE.search(sentence.masked)) and not sentence.hedged
+    found = CUE.search(sentence.masked)
+    if found is None or sentence.hedged:
+        return False
+    return not _WEAK.fullmatch(found[0]) or bool(_PLACED.search(sentence.masked)) or bool(_NOT.search(sentence.masked))
 
 
 def _denied(newer: Reading) -> frozenset[str]:

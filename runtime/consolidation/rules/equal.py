@@ -12,7 +12,7 @@ from engrain.runtime.schema import MemoryType
 LIGHT = wording.words(
     "pay take have go make use get still turn becom was start do date work be call name own contain includ consist end "
     "list come put keep run give cost find also total full alreadi currently usual general first type kind person "
-    "happen occur hold stay set sinc need subject topic someth somebodi"
+    "abl happen occur hold stay set sinc need subject topic someth somebodi"
 )
 """Words that may stand on one side only: they carry grammar more than meaning."""
 LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan")
@@ -122,6 +122,6 @@ def _names(reading: Reading) -> list[str]:
 def _signature(reading: Reading) -> tuple[object, ...]:
     due = bool(_DUE.search(reading.masked))
     clause = reading.clause(0, len(reading.text))
-    news = sorted({match[0].casefold() for match in _NEWS.finditer(reading.masked)} - (_DENIALS if clause.liking else set()))
+    news = sorted({match[0].casefold().replace("n't", "not") for match in _NEWS.finditer(reading.masked)} - (_DENIALS if clause.liking else set()))
     negative = clause.negative and not clause.liking
     return negative, clause.liking, due, clause.past_habit, clause.hedged, news

@@ -39,7 +39,7 @@ _TIME_WORDS = frozenset(
 _DAY_PARTS = frozenset(normalise(word) for word in ("morning", "evening", "afternoon", "night", "weekend"))
 _HEADS = wording.words(
     "list task item to-do todo thing project plan subscript membership appoint event status time app trip visit account job idea "
-    "habit take use go do make get have"
+    "habit degre cours lesson seat take use go do make get have"
 )
 """Nouns that only say what kind of thing a name stands for."""
 _FOR_NOW = re.compile(r"\b(?:tonight|today|right now|for now|at the moment|this (?:week|morning|evening|time))\b", re.I)
@@ -93,7 +93,8 @@ def covers(old: Clause, unit: Clause, optional: frozenset[str] = _HEADS) -> bool
         return False
     # One common word alone says too little, unless the unit says little else; many words must stand together.
     if len(old.norms) == 1 and not old.named and unit.tokens[0].norm not in old.norms:
-        return len(unit.norms - _TIME_WORDS - wording.FRAME_WORDS - optional - old.norms) <= 1
+        counted = frozenset(token.norm for token in unit.tokens if token.number)
+        return len(unit.norms - counted - _TIME_WORDS - wording.FRAME_WORDS - optional - old.norms) <= 1
     if len(old.norms) < 5:
         return True
     start, end = _window(old.norms, unit)

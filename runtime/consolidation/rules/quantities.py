@@ -22,6 +22,7 @@ _UNITS: dict[str, tuple[str, str]] = {
     for base, factor, forms in (
         ("g", "1", "g gram grams"),
         ("g", "1000", "kg kilo kilos kilogram kilograms"),
+        ("g", "0.001", "mg milligram milligrams"),
         ("metre", "1", "m metre metres meter meters"),
         ("metre", "0.01", "cm centimetre centimetres centimeter centimeters"),
         ("metre", "1000", "km kilometre kilometres kilometer kilometers"),

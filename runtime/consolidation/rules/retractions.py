@@ -44,6 +44,8 @@ _OWN_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _OBLIGED = re.compile(r"\b(?:needs? to|has to|have to|must|should|ought to|wants? to)(?: be| get)?\s*$", re.IGNORECASE)
+_SOME = re.compile(r"\s*(?:one|two|three|some|a few|half|part|most|any|either|each|another) of\b|\s*(?:a|an|another|one) (?:few|bit|little|second|different)\b", re.I)
+_DENIED = re.compile(r"(?:\bnot|\bnever|n't|\bwithout|\bhardly)\s+(?:\w+\s+)?$", re.IGNORECASE)
 _AND = re.compile(r"\s+and\s|\s+so\s")
 _PRONOUN = re.compile(r"\b(?:it|them|him|her|his|their|that|this|those|these|its)\b", re.IGNORECASE)
 _LEAD_IN = re.compile(r"^(?:the|a|an|my|their|user's|his|her|to|that|this|in|on|at|for)\s+", re.IGNORECASE)
@@ -77,7 +79,8 @@ def _preferences(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
 def _cued(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
     for kind, pattern in PATTERNS:
         for match in pattern.finditer(newer.masked, sentence.start, sentence.end):
-            if _future(newer.masked[sentence.start : match.start()], kind):
+            before = newer.masked[sentence.start : match.start()]
+            if _future(before, kind) or _DENIED.search(before):
                 continue
             for old in _olds(newer, *match.span("old")):
                 if not (kind is Kind.ENDED and not _own_end(newer, sentence, match, old)):
@@ -89,7 +92,7 @@ def _olds(newer: Reading, start: int, end: int) -> Iterator[Clause]:
     """What was, and, where another sentence may begin with an "and", the words before it."""
     for stop in (end, *(start + found.start() for found in [_AND.search(newer.masked[start:end])] if found)):
         old = newer.clause(*_trimmed(newer, start, stop))
-        if old.tokens:
+        if old.tokens and not _SOME.match(newer.masked[start:stop]):
             yield old
 
 

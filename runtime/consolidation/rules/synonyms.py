@@ -38,6 +38,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"\b(?:was|were|got) (?:given|handed) birth\b", "born"),
     (r"\bgot through\b(?= (?:the|my|their|his|her)\b[^.]{0,30}\b(?:test|exam))", "passed"),
     (r"\bto ring\b(?= (?:the|a|my|mum|dad|[A-Z]))", "call"),
+    (r"\bcurrent account\b", "giro"),
     (r"\bin front of\b", "outside"),
     (r"\bended up\b|\bends up\b|\bhas to\b|\bhad to\b|\bhave to\b", ""),
     (r"\b(?:works?|is employed|working|am employed) as\b(?= (?:an?|the) )", ""),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.alignment import crossed
 from engrain.runtime.consolidation.rules.matching import Struck, residue, trim
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 
@@ -87,7 +88,7 @@ def match_setting(setting: Setting, older: Reading, newer: Reading) -> Struck | 
     for unit in (*older.parts, *older.sentences):
         if (unit.hedged and not wording.FUTURE.search(unit.masked)) or unit.past_habit or unit.negative:
             continue
-        if wanted <= unit.norms and _same_scope(setting, unit, older, newer):
+        if wanted <= unit.norms and not crossed(unit, setting.anchor) and _same_scope(setting, unit, older, newer):
             start, end = trim(older, unit.start, unit.end)
             return Struck(start, end, whole=not residue(older, start, end, newer))
     return None
