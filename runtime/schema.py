@@ -345,7 +345,7 @@ class Change(Contract):
     after: Status
     relation: Relation
     part: tuple[int, int] | None = Field(
-        default=None, description="First character and one past the last of what alone is outdated; `after` is `before`."
+        default=None, description="Characters, from and up to, of what alone is outdated; `after` is then `before`."
     )
     basis: str = ""
     scope: str = ""

@@ -165,7 +165,8 @@ def _module(
     if settings.quantize != "none":
         from peft import prepare_model_for_kbit_training
 
-        model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=settings.gradient_checkpointing)
+        prepare: Any = prepare_model_for_kbit_training  # peft leaves it untyped
+        model = prepare(model, use_gradient_checkpointing=settings.gradient_checkpointing)
     # Where the base is found differs between machines; its name is what the adapter should remember.
     model = add_lora(model, config.lora)
     model.peft_config["default"].base_model_name_or_path = base.name

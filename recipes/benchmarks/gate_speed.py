@@ -19,6 +19,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,7 @@ def scoring(
     for precision, cascade in product(("fp32", "int8"), cascades):
         name = f"{precision}, cascade" if cascade else precision
         gate = Gate.load(bundle, threads=threads, precision=precision, cascade=cascade)  # type: ignore[arg-type]
-        speed[name] = len(timed) / _best(lambda gate=gate: gate.score(timed), clock)
+        speed[name] = len(timed) / _best(partial(gate.score, timed), clock)
         measures[name] = measure_gate(labels, gate.score(pairs), 0.5).auprc
     pipeline = max(rate for name, rate in speed.items() if name.startswith("pipeline"))
     return {

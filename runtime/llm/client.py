@@ -41,7 +41,12 @@ class EndpointGenerator:
 
     @classmethod
     def open(
-        cls, settings: EndpointSettings, ledger: Ledger | None = None, *, run: str = "extract", json_object: bool = False
+        cls,
+        settings: EndpointSettings,
+        ledger: Ledger | None = None,
+        *,
+        run: str = "extract",
+        json_object: bool = False,
     ) -> Self:
         """A generator over a live endpoint; without a ledger, one in memory. The paper's budget and temperature."""
         return cls(open_client(settings, ledger=ledger or Ledger(None), run=run), json_object=json_object)
