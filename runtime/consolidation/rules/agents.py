@@ -23,7 +23,7 @@ def other_agent(older: Reading, newer: Reading, clause: Clause) -> bool:
     """Whether the sentence around a clause of the newer record tells what somebody else did, unknown to the older."""
     sentence = next((s for s in newer.sentences if s.start <= clause.start < s.end), None)
     found = _ACTS.match(sentence.masked) if sentence is not None else None
-    if found is None or found["name"].removesuffix("'s") in _OWN:
+    if found is None or re.split("['’]", found["name"])[0] in _OWN:
         return bool(sentence and _relative(sentence) - older.norms)
     return normalise(found["name"].casefold().removesuffix("'s")) not in older.norms
 

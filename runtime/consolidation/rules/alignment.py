@@ -26,12 +26,12 @@ _UNITS = wording.words("euro dollar pound franc g metr ml minut percent hour day
 _TO_FROM = re.compile(r"\b(to|from)\s+$", re.IGNORECASE)
 _OCCASION = re.compile(r"\b(?:today|tomorrow|tonight|yesterday|this \w+|next \w+|last \w+|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'s\b", re.I)
 _OPPOSITES = (
-    "short long", "strong mild weak", "hot cold warm", "small big large", "early late", "open closed", "dark light milk",
-    "sweet salty savoury", "quiet loud", "formal informal casual", "brief detailed", "morning evening", "window aisle",
+    "short long brief detailed", "strong mild weak", "hot cold warm", "small big large", "early late", "open closed", "dark light milk",
+    "sweet salty savoury", "quiet loud", "formal informal casual", "morning evening", "window aisle",
     "black white", "red white", "single married engaged divorced widowed separated", "vegan vegetarian", "on off", "left right",
     "full-time part-time", "remote onsite hybrid", "paper digital", "fast slow", "cheap expensive",
 )  # fmt: skip
-_OPPOSITE = [frozenset(group.split()) for group in _OPPOSITES]
+_OPPOSITE = [frozenset(normalise(word) for word in group.split()) for group in _OPPOSITES]
 _SINGLE = wording.words(
     "goal target budget limit due cost rent salari weight size password pin code number age fee meet appoint flight train "
     "party practic rehears curfew class deadlin dosag dose allow capac ratio rate score quota mileag"
@@ -108,7 +108,7 @@ def _after_value(sentence: Clause, gained: list[Token]) -> set[str]:
 
 def stands_together(lost: list[Token], unit: Clause) -> bool:
     """One stretch of the older clause, with nothing between that the newer repeats."""
-    inside = [t for t in unit.tokens if lost[0].start <= t.start <= lost[-1].start]
+    inside = [t for t in unit.tokens if lost[0].start < t.start < lost[-1].start]
     gone = {token.norm for token in lost}
     return all(t.norm in gone | wording.FRAME_WORDS | LIGHT or t.number for t in inside)
 
@@ -182,17 +182,21 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
     """Numbers and days for numbers and days, a name for a name, a word for its opposite."""
     names = [t for t in lost if t.named and not is_quantity(t)]
     if _quantity(lost):
+        before = unit.text[: lost[0].start - unit.start]
+        if any(t.date for t in lost) and re.search(r"\b(?:for|of|from)\s+(?:the\s+)?$", before):
+            return False  # the rent for May
         if names or not kinds(lost, unit) <= kinds(gained, sentence):
             return False
         return not _joined_names(gained, sentence)
     if names:
-        inside = unit.masked[lost[0].end - unit.start : lost[-1].start - unit.start]
-        if re.search(r"\b(?:is|are|was|in|at|on|with|for)\b|:", inside):
+        inside = unit.masked[names[0].end - unit.start : names[-1].start - unit.start]
+        between = unit.masked[lost[0].end - unit.start : lost[-1].start - unit.start]
+        if re.search(r"\b(?:in|at|on|with|for)\b", inside) or re.search(r"\b(?:is|are|was|were)\b|:", between):
             return False  # two names: a place and a value
         before = unit.text[: lost[0].start - unit.start]
         if _TOPICAL.search(before) and not cues.EXCLUSIVE.search(unit.masked):
             return False
-        return any(sentence.text[t.start - sentence.start].isupper() and not is_quantity(t) for t in gained)
+        return any((t.named or sentence.text[t.start - sentence.start].isupper()) and not is_quantity(t) for t in gained)
     words = {t.norm for t in lost}
     return any(words & group and {t.norm for t in gained} & group - words for group in _OPPOSITE)
 

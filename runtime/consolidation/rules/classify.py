@@ -5,12 +5,14 @@ The rules would rather miss a change than hide a fact: whatever they do not reco
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.alignment import match_change
 from engrain.runtime.consolidation.rules.completions import match_completion
 from engrain.runtime.consolidation.rules.corrections import match_correction
+from engrain.runtime.consolidation.rules.cues import TURN_CUE
 from engrain.runtime.consolidation.rules.equal import event_like, same_statement
 from engrain.runtime.consolidation.rules.flips import match_flip
 from engrain.runtime.consolidation.rules.matching import Struck, match, residue
@@ -19,6 +21,13 @@ from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.states import ends, states
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
 from engrain.runtime.schema import Relation
+
+
+_AGENT = re.compile(
+    rf"\W*(?:The|My|User's) (?:\w+ )?\w+ (?:has |have )?(?:{TURN_CUE.pattern}) (?:up |back |down )?(?:the user's|user's|my)\b",
+    re.IGNORECASE,
+)
+"""The landlord raised the user's rent: somebody else acts on something of the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +110,8 @@ def _qualified(older: Reading, newer: Reading) -> Finding | None:
 
 def other_person(older: Reading, newer: Reading) -> bool:
     """Whether the two are about different people. A person who is named on both sides is one."""
+    if _AGENT.match(newer.masked):
+        return False
     mine, theirs = newer.subject_people, older.subject_people
     if mine != theirs:
         return not (mine <= older.norms and theirs <= newer.norms)

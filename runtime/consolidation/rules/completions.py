@@ -90,6 +90,9 @@ def _settles(sentence: Clause, task: list[Token], opening: str, older: Reading, 
     return settled or _done(verb, sentence)
 
 
+_AROUND = wording.words("hunt search process thing task today")
+
+
 def _of(token: Token, older: Reading) -> bool:
     """The rent for May is not the rent for April; "by May" is only when."""
     return bool(re.search(r"\b(?:for|of|from)\s+$", older.text[: token.start]))
@@ -101,7 +104,7 @@ def _other_object(sentence: Clause, task: list[Token]) -> bool:
     for first, second in zip(sentence.tokens, sentence.tokens[1:], strict=False):
         between = sentence.text[first.end - sentence.start : second.start - sentence.start]
         last = first.norm in things and not first.number and second.norm not in things
-        if last and between in {" ", "-", "'s ", "’s "} and not (_PAST.fullmatch(second.norm) or _when(second, sentence)):
+        if last and second.norm not in _AROUND and between in {" ", "-", "'s ", "’s "} and not (_PAST.fullmatch(second.norm) or _when(second, sentence)):
             return True
     return False
 

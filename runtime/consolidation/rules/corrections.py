@@ -79,6 +79,9 @@ def _replaces(
 ) -> bool:
     whole, told = older.clause(0, len(older.text)), newer.clause(0, len(newer.text))
     names = [t for t in gained if t.named and not is_quantity(t)]
+    amounts = [t for t in value if t.number and not t.date]
+    if not denied and amounts and len(amounts) < len(value) and any(t.norm in wording.WEEKDAYS for t in value):
+        return False  # another amount on another day
     if not denied and not stands_together(value, whole):
         return False
     if any(is_quantity(t) for t in value):

@@ -164,7 +164,7 @@ def _subject(masked: str) -> str:
 
 def _people(masked: str) -> frozenset[str]:
     head = _subject(masked)
-    if re.match(r"(?:User|I)\s*$", head):
+    if re.match(r"(?:User|I|We)\s*$|(?:On |In |At )?(?:User|I|We|the user)\b(?!['’]s| and )", head):
         return frozenset()
     # "User's manager is Ana" and "User's trainer is now Lena" name the user's manager; they are not about Ana.
     if re.match(r"User's [a-z ]+? (?:at [\w ]+? )?(?:is|are) (?:now )?[A-Z]", masked):

@@ -18,6 +18,7 @@ _STATES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("residence", re.compile(rf"\b(?P<moved>moved|relocated|has moved|is moving)(?: back)?(?: from {_PLACE.replace('value', 'left')})?(?: back)? to {_PLACE}")),
     ("relationship status", re.compile(
         r"\b(?:is|are|got|became|has been)(?: now| recently| just)* (?P<value>single|engaged|married|divorced|widowed|separated|in a relationship)\b(?!-| in | with the | in$)")),
+    ("relationship status", re.compile(r"\b(?:User|I|We) (?:has |have |just )*(?P<value>married)\b")),
     ("number of children", re.compile(
         r"\b(?:has|have)(?: now)? (?P<value>\d+|no|one|two|three|four|five|six|seven|eight) (?:children|kids|child)\b(?! in\b| at\b| over\b)")),
     ("workplace", re.compile(r"\b(?:(?P<now>now works?|works? now)|works?) (?:at|for) (?P<value>(?:the |a |an )?\w[^,.;]*?)(?=\s*(?:[,.;]|\band\b|\bas\b|$))")),

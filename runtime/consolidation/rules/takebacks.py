@@ -61,6 +61,7 @@ _TABLE: tuple[tuple[Kind, str], ...] = (
     (Kind.ENDED, rf"\b(?:stopped|quit|quits|gave up|given up|ceased|dropped out of|withdrew from|resigned from|got rid of)\s+(?P<old>.+?){_STOP}"),
     (Kind.PARTED, rf"\b(?:sold|gave away|got rid of|returned|threw (?:away|out)|traded in)\s+(?P<old>.+?){_STOP}"),
     (Kind.LEFT, rf"\b(?:left|resigned from|retired from|quit|was laid off from|broke up with|split (?:up )?(?:with|from)|took over from|takes over from)\s+(?P<old>.+?){_STOP}"),
+    (Kind.LEFT, r"\b(?:user|i) and (?P<old>[A-Z]\w+|[a-z ]{3,20}?)\s+(?:have |has |just )*(?:broke up|split(?: up)?|separated|got divorced|divorced|parted ways|are no longer together|called it quits)\b"),
     (Kind.LEFT, r"(?:^|[,;.]\s+)(?:since\s+)?(?P<old>[A-Z]\w+)\s+(?:has\s+)?left\b"),
     (Kind.REPLACED, rf"\breplac(?:ed|es|ing)\s+(?P<old>.+?)\s+(?:with|by)\s+(?P<new>.+?){_STOP}"),
     (Kind.REPLACED, rf"\b{_CHANGE_VERBS}\s+(?P<what>[^.;!?]*?)\bfrom\s+(?P<old>[^.;!?]+?)\s+(?:back |up |down |over )?to\s+(?P<new>.+?){_STOP}"),
