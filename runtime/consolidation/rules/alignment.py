@@ -29,12 +29,11 @@ _OPPOSITES = (
     "short long brief detailed", "strong mild weak", "hot cold warm", "small big large", "early late", "open closed", "dark light milk",
     "sweet salty savoury", "quiet loud", "formal informal casual", "morning evening", "window aisle",
     "black white", "red white", "single married engaged divorced widowed separated", "vegan vegetarian", "on off", "left right",
-    "full-time part-time", "remote onsite hybrid", "paper digital", "fast slow", "cheap expensive",
+    "car train bus bike tram metro ferry foot", "full-time part-time", "remote onsite hybrid", "paper digital", "fast slow", "cheap expensive",
 )  # fmt: skip
 _OPPOSITE = [frozenset(normalise(word) for word in group.split()) for group in _OPPOSITES]
 _SINGLE = wording.words(
-    "goal target budget limit due cost rent salari weight size password pin code number age fee meet appoint flight train "
-    "party practic rehears curfew class deadlin dosag dose allow capac ratio rate score quota mileag"
+    "goal target budget limit rent salari weigh password pin age curfew dosag dose allow"
 )
 """Attributes that have one value at a time, so that another value later needs no word of change."""
 
@@ -73,6 +72,7 @@ def _changed_sentences(newer: Reading) -> Iterator[tuple[Clause, bool]]:
             continue
         found = cues.TURN_CUE.search(sentence.masked)
         turned = found is not None and not _NOT.search(sentence.masked[: found.start()])
+        turned = turned or bool(cues.HENCEFORTH.search(sentence.masked))
         if turned or cues.NOW_CUE.search(sentence.masked):
             yield sentence, turned
         elif not event_like(newer):
@@ -91,13 +91,33 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
         return False
     if not topic <= sentence.norms | wording.FRAME_WORDS or _narrowed(lost, gained, topic, unit, sentence):
         return False
+    if explicit and _about_else(lost, gained, sentence):
+        return False
     if not same_kind(lost, gained, unit, sentence, explicit):
         return False
     if explicit or cues.NOW_CUE.search(sentence.masked):
         return explicit or _quantity(lost) or not any(t.named for t in lost) or bool(cues.EXCLUSIVE.search(unit.masked))
     # Without any word of change: the very same attribute, of one value at a time, with another number or day.
     rest = {t.norm for t in gained if not is_quantity(t)} - wording.FRAME_WORDS - LIGHT
+    if any(t.date for t in lost):
+        return False
     return _quantity(lost) and bool(topic & _SINGLE) and not rest - _after_value(sentence, gained) and not event_like(older)
+
+
+_SCHEDULE = wording.words("leav arriv due date time place start end begin move chang cost amount back forward earlier later")
+
+
+def _about_else(lost: list[Token], gained: list[Token], sentence: Clause) -> bool:
+    """A verb of change with a noun of its own before the new value changes that thing, not the older record's."""
+    values = [t for t in gained if is_quantity(t)] if _quantity(lost) else [t for t in gained if t.named]
+    first = values[0].start if values else sentence.end
+    rest = (t for t in gained if t.start < first and not t.named)
+    return any(not (_plays(t) or _acts(t, sentence) or t.norm in _SCHEDULE or _turns(t, sentence)) for t in rest)
+
+
+def _turns(token: Token, sentence: Clause) -> bool:
+    surface = sentence.text[token.start - sentence.start : token.end - sentence.start]
+    return bool(cues.TURN_CUE.match(surface)) or surface.endswith("ly") or surface.endswith("ed")
 
 
 def _after_value(sentence: Clause, gained: list[Token]) -> set[str]:
@@ -185,6 +205,9 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
         before = unit.text[: lost[0].start - unit.start]
         if any(t.date for t in lost) and re.search(r"\b(?:for|of|from)\s+(?:the\s+)?$", before):
             return False  # the rent for May
+        between = unit.masked[lost[0].end - unit.start : lost[-1].start - unit.start]
+        if re.search(r"\b(?:is|are|was|were|starts?|begins?|meets?)\b", between):
+            return False  # the class on Monday is not the class on Thursday
         if names or not kinds(lost, unit) <= kinds(gained, sentence):
             return False
         return not _joined_names(gained, sentence)

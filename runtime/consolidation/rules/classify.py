@@ -20,6 +20,7 @@ from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.states import ends, states
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
+from engrain.runtime.consolidation.rules.vetoes import speaks_against
 from engrain.runtime.schema import Relation
 
 
@@ -51,8 +52,10 @@ def relate(older: Reading, newer: Reading) -> Finding | None:
     if same_statement(older, newer):
         basis = "same_event" if event_like(newer) else "same_fact"
         return Finding(Relation.DEDUP, basis, _scope(newer), newer.text, "the same statement in equal content words")
-    if newer.record.source_time > older.record.source_time and (found := _superseded(older, newer)):
-        return found
+    if newer.record.source_time > older.record.source_time:
+        found = _superseded(older, newer)
+        if found is not None and (found.basis == "event_correction" or not _spoken_against(older, newer, found)):
+            return found
     return _qualified(older, newer)
 
 
@@ -80,6 +83,13 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
         anchor = newer.clause(0, len(newer.text))
         return _finding(older, struck, anchor, "state_change", "the opposite is said now")
     return None
+
+
+def _spoken_against(older: Reading, newer: Reading, found: Finding) -> bool:
+    if found.evidence.startswith("residence"):
+        return False  # moving back is moving
+    start = max(0, newer.text.find(found.anchor))
+    return speaks_against(older, newer, newer.clause(start, start + len(found.anchor))) is not None
 
 
 def _changed_state(older: Reading, newer: Reading) -> tuple[Struck, Clause, str] | None:

@@ -87,10 +87,14 @@ def _settles(sentence: Clause, task: list[Token], opening: str, older: Reading, 
         return False
     if len(words & sentence.norms) < (1 if settled else 2):
         return False
+    if settled and verb not in sentence.norms:
+        own = words | LIGHT | wording.FRAME_WORDS | _AROUND
+        return not {t.norm for t in sentence.tokens if not cues.SETTLED_CUE.match(t.norm) and not _when(t, sentence)} - own - _ENDS
     return settled or _done(verb, sentence)
 
 
-_AROUND = wording.words("hunt search process thing task today")
+_ENDS = wording.words("finish complet sort settl handl tick check wrap accomplish final done")
+_AROUND = wording.words("hunt search process thing task today back off up out")
 
 
 def _of(token: Token, older: Reading) -> bool:

@@ -25,15 +25,17 @@ TURN = (
 """Verbs for one value going and another coming."""
 NOWADAYS = (
     "now nowadays these_days from_now_on from_now henceforth as_of starting_from since_then instead "
-    "in_the_meantime meanwhile by_now new current currently at_present lately of_late onwards going_forward for_good"
+    "nowadays currently at_present onwards going_forward for_good"
 )
 """Words that put another value into the present."""
 TURN_CUE = re.compile(rf"\b(?:{_any(TURN)})\b", re.IGNORECASE)
 NOW_CUE = re.compile(rf"\b(?:{_any(NOWADAYS)})\b", re.IGNORECASE)
 
+HENCEFORTH = re.compile(r"\b(?:from now on|from here on|henceforth|going forward|instead)\b(?! of)", re.IGNORECASE)
+"""A new value as plainly as a verb of change says it."""
 MEND = (
     "correct correction corrected corrects correcting typo misread misspoke mistake mistaken mistakenly was_wrong were_wrong "
-    "meant mixed_up mixing_up confused sorry error misremembered mistyped miscounted misheard scratch_that strike_that "
+    "meant mix-up mixup mixed_up mixing_up confused sorry error misremembered mistyped miscounted misheard scratch_that strike_that "
     "make_that to_be_precise turns_out turned_out it_was_actually rather_than got_that_wrong had_it_wrong got_it_wrong "
     "wrong_about in_fact in_reality contrary_to not_quite_right slip oops whoops rectify rectified amend amendment "
     "apologies i_was_off checked_again double-checked"
@@ -43,7 +45,7 @@ MEND_CUE = re.compile(rf"\b(?:{_any(MEND)})\b|\bgot (?:\w+ ){{0,3}}wrong\b|\bact
 
 ENDING = (
     "stopped quit quits ceased dropped ended abandoned gave_up given_up giving_up discontinued swore_off sworn_off cut_out "
-    "kicked packed_in came_off weaned_off withdrew_from dropped_out_of pulled_out_of stepped_down_from resigned_from "
+    "kicked packed_in came_off come_off coming_off weaned_off withdrew_from dropped_out_of pulled_out_of stepped_down_from resigned_from "
     "got_out_of finished_with done_with through_with had_enough_of cancelled canceled closed terminated let_go_of parted_with "
     "disposed_of got_rid_of unsubscribed_from opted_out_of signed_off called_off scrapped shelved axed binned ditched "
     "backed_out_of decided_against"
@@ -77,7 +79,7 @@ SCOPES = frozenset(
 """Words that narrow what a statement is about: with one on one side only, two statements are of two things."""
 EXCLUSIVE = re.compile(
     r"\b(?:favou?rite|liv(?:e|es|ing)|works? (?:at|for|in|from|as)|working (?:at|for)|driv(?:e|es|ing)|banks? with|stay(?:s|ing)?|"
-    r"sleeps?|rents?|reports? to|commut\w+|insured|studies at|weighs?|earns?|costs?|pays?|wakes?|named|called|is the|"
+    r"sleeps?|rents?|reports? to|commut\w+|insured|studies at|weighs?|earns?|costs?|pays?|wakes?|is the|"
     r"(?:user|[A-Z]\w+)'s [\w -]+ (?:is|are|was)|my [\w -]+ (?:is|are)|led by|managed by|runs on|goes to bed|gets up|lead|based)\b|:\s",
     re.IGNORECASE,
 )

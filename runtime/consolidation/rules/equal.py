@@ -11,8 +11,8 @@ from engrain.runtime.schema import MemoryType
 
 LIGHT = wording.words(
     "pay take have go make use get still turn becom was start do date work be call name own contain includ consist end "
-    "list come put keep run give cost find also total full alreadi currently usual general first type kind person "
-    "abl happen occur hold stay set sinc need subject topic someth somebodi"
+    "list come put keep run give cost find also total full alreadi currently usual general type kind person "
+    "abl happen occur hold stay set sinc subject topic someth somebodi"
 )
 """Words that may stand on one side only: they carry grammar more than meaning."""
 LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan")
@@ -29,7 +29,7 @@ _DUE = re.compile(
 _POINTING = re.compile(r"\W*(?:user noted: )?(?:this|that|it|it's|these|those|here|there)\b", re.IGNORECASE)
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
-    r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done|removed|deleted|replaced|off|(?:is|are|was) over|gone|sold|"
+    r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done|removed|deleted|replaced|off|out of|(?:is|are|was) over|gone|sold|"
     r"lost|ended(?! up)|expired|gave up|given up|instead|dropped|closed|without|hardly|rarely|seldom)\b|n't\b",
     re.IGNORECASE,
 )
@@ -77,11 +77,36 @@ def _same_occasion(older: Reading, newer: Reading) -> bool:
 def _same_words(older: Reading, newer: Reading) -> bool:
     mine, theirs = (reading.norms - LIGHT - LIKING for reading in (older, newer))
     told_again = event_like(older) and shares_source(older, newer)
+    if _other_verb(older, newer) or (_happened(older) and not (told_again or shares_date(older, newer))):
+        return False
     if not mine or not (mine == theirs or (told_again and _nearly(mine, theirs, older, newer))):
         return False
     if not told_again and (_has_order(older) or _has_order(newer)) and _sequence(older) != _sequence(newer):
         return False
     return not _two_people(older) or (_opens(older) == _opens(newer) and _names(older) == _names(newer))
+
+
+_VERBS = wording.words("work go stay run come keep give hold set find end start call")
+_EVENT = re.compile(
+    r"\b(?:bought|spent|paid|walked|ran|met|visited|saw|watched|attended|ordered|went|drove|flew|drank|ate|slept|scored|"
+    r"donated|played|took|received|sent|won|lost|had (?:a|an|lunch|dinner|breakfast|coffee|\d+)|booked|called)\b",
+    re.IGNORECASE,
+)
+_COPULA = re.compile(r"\b(?:is|are|am|'s|'m|has|have|likes?|loves?|enjoys?|prefers?|hates?)\b|:", re.IGNORECASE)
+
+
+def _other_verb(older: Reading, newer: Reading) -> bool:
+    """Working at the library is not going to the library; being there may be either."""
+    mine, theirs = older.norms & _VERBS, newer.norms & _VERBS
+    if mine == theirs:
+        return False
+    return bool(mine and theirs) or not _COPULA.search((older if theirs else newer).masked)
+
+
+def _happened(reading: Reading) -> bool:
+    """An event by its verb, whatever type the record has."""
+    clause = reading.clause(0, len(reading.text))
+    return bool(_EVENT.search(reading.masked)) and not clause.due and not re.search(r"\b(?:called|named) [A-Z]", reading.masked)
 
 
 def _nearly(mine: frozenset[str], theirs: frozenset[str], older: Reading, newer: Reading) -> bool:

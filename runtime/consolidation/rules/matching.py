@@ -11,6 +11,7 @@ from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retractions import Retraction
 from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.tokens import normalise
+from engrain.runtime.consolidation.rules.vetoes import compound
 from engrain.runtime.schema import MemoryType
 
 _TIME_WORDS = frozenset(
@@ -47,10 +48,11 @@ _HOME = re.compile(
     r"\b(?:liv(?:es?|ing)|resid\w+|based|home|address|stay\w*|flat|house|meeting|office|class)\b", re.IGNORECASE
 )
 _INSTEAD = re.compile(r"\s*(?:instead|rather|in place)\b", re.IGNORECASE)
+_HABIT = re.compile(r"\b(?:takes?|goes|go|attends?|plays?|does|eats?|drinks?|meets?|trains?|visits?|has \w+ on)\b|\d:\d\d", re.IGNORECASE)
 _HELD = re.compile(r"\b(?:own(?:s|ed)?|ha(?:s|ve)|drives?|rides?|keeps?|got|plays?|uses?)\b", re.IGNORECASE)
 _BELONGS = re.compile(
     r"\b(?:work(?:s|ed|ing)?|job|member|employ\w*|stud(?:y|ies|ying)|volunteer\w*|teach\w*|train\w*|team|join\w*|intern\w*|"
-    r"dating|married|engaged|together|manager|boss|coach|trainer|tutor|lives?|nurse|position|role|is an?|is the)\b",
+    r"dating|relationship|part of|belongs?|sings?|plays?|attend\w*|goes to|enrol\w*|on the|married|engaged|together|manager|boss|coach|trainer|tutor|lives?|nurse|position|role|is an?|is the)\b",
     re.IGNORECASE,
 )
 
@@ -87,6 +89,8 @@ def covers(old: Clause, unit: Clause, optional: frozenset[str] = _HEADS) -> bool
     if not matched:
         return False
     missing = old.norms - unit.norms
+    if _heads_of_else(missing, unit) or _of_compound(old, unit):
+        return False
     if missing & old.named or not matched - optional - _TIME_WORDS:
         return False
     if not missing <= optional | _TIME_WORDS:
@@ -99,6 +103,31 @@ def covers(old: Clause, unit: Clause, optional: frozenset[str] = _HEADS) -> bool
         return True
     start, end = _window(old.norms, unit)
     return sum(start <= token.start < end for token in unit.tokens) <= 1.6 * len(old.norms)
+
+
+_HEAD_OF = {
+    "account": "bank save invest account", "app": "use track app", "job": "work job employ", "subscript": "subscrib read watch stream use listen get",
+    "membership": "member gym club join train", "appoint": "see visit meet dentist doctor", "trip": "fli travel go drive holiday visit",
+    "visit": "see go travel", "degre": "studi enrol uni", "cours": "studi learn enrol", "lesson": "learn take", "seat": "sit",
+}  # fmt: skip
+"""Nouns that need not be repeated, and words of which one must then say what they stand for."""
+_ADVERBS = wording.words("everi twice onc daili togeth alon regular abroad here too well alway onlin part-tim full-tim")
+
+
+def _heads_of_else(missing: frozenset[str], unit: Clause) -> bool:
+    """The Lotus app is not the yoga class at Lotus."""
+    return any(not unit.norms & set(_HEAD_OF[word].split()) for word in missing if word in _HEAD_OF)
+
+
+def _of_compound(old: Clause, unit: Clause) -> bool:
+    """The bike is not the bike helmet: the older goes on with a noun where the newer ends."""
+    last = old.tokens[-1].norm
+    for first, second in zip(unit.tokens, unit.tokens[1:], strict=False):
+        if first.norm != last or first.number or first.date or second.norm in old.norms | _TIME_WORDS | _HEADS | _ADVERBS:
+            continue
+        if compound(first, second, unit) and not (second.number or second.date) and first.norm != unit.tokens[0].norm:
+            return True
+    return False
 
 
 def required(retraction: Retraction) -> frozenset[str]:
@@ -139,6 +168,8 @@ def _left(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading
 def _cancelled(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
     if unit.negative or one_off(newer, older) or not _same_subject(retraction, older):
         return False
+    if wording.ONE_OFF.search(newer.masked) and _HABIT.search(unit.masked) and not sentence.due:
+        return False
     if "no longer" in retraction.anchor.masked:
         return sentence.due
     return sentence.due or not _past_event(older, sentence)
@@ -153,6 +184,8 @@ def _done(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading
     if recurs_once(older, newer) or wording.RECURRING.search(sentence.masked):
         return False
     # The cue stands before the task: "needs to call Ana", "has the task 'call Ana'", "is reading Emma".
+    if {t.norm for t in unit.tokens if t.named and not t.date} - newer.norms:
+        return False  # a present for Lena is not any present
     cue = wording.OBLIGATION.search(sentence.masked)
     first = min(token.start for token in unit.tokens if token.norm in retraction.old.norms)
     return cue is not None and sentence.start + cue.start() <= first and not sentence.past_habit
@@ -241,7 +274,12 @@ def _sentence_of(older: Reading, unit: Clause) -> Clause:
 
 def _strike(retraction: Retraction, unit: Clause, older: Reading, newer: Reading) -> Struck:
     # A sentence matched as a whole may hold the old value in one of its parts only.
-    unit = next((part for part in older.parts if _within(part, unit) and covers(retraction.old, part)), unit)
+    inside = [part for part in older.parts if _within(part, unit)]
+    named = retraction.old.norms - {retraction.old.tokens[0].norm}  # "plays chess and poker": the verb is not repeated
+    unit = next(
+        (part for part in inside if covers(retraction.old, part)),
+        next((part for part in inside if named and named <= part.norms), unit),
+    )
     start, end = trim(older, unit.start, unit.end)
     if retraction.kind is Kind.REMOVED:
         start, end = _window(retraction.old.norms, unit)

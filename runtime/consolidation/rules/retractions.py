@@ -45,6 +45,7 @@ _OWN_SUBJECT = re.compile(
 )
 _OBLIGED = re.compile(r"\b(?:needs? to|has to|have to|must|should|ought to|wants? to)(?: be| get)?\s*$", re.IGNORECASE)
 _SOME = re.compile(r"\s*(?:one|two|three|some|a few|half|part|most|any|either|each|another) of\b|\s*(?:a|an|another|one) (?:few|bit|little|second|different)\b", re.I)
+_TOLD = re.compile(r"\b(?:not|never|said|says|that|if|whether|thinks?|thought|told)\b|n't\b", re.IGNORECASE)
 _DENIED = re.compile(r"(?:\bnot|\bnever|n't|\bwithout|\bhardly)\s+(?:\w+\s+)?$", re.IGNORECASE)
 _AND = re.compile(r"\s+and\s|\s+so\s")
 _PRONOUN = re.compile(r"\b(?:it|them|him|her|his|their|that|this|those|these|its)\b", re.IGNORECASE)
@@ -92,7 +93,7 @@ def _olds(newer: Reading, start: int, end: int) -> Iterator[Clause]:
     """What was, and, where another sentence may begin with an "and", the words before it."""
     for stop in (end, *(start + found.start() for found in [_AND.search(newer.masked[start:end])] if found)):
         old = newer.clause(*_trimmed(newer, start, stop))
-        if old.tokens and not _SOME.match(newer.masked[start:stop]):
+        if old.tokens and not _TOLD.search(old.masked) and not _SOME.match(newer.masked[start:stop]):
             yield old
 
 

@@ -14,7 +14,7 @@ from engrain.runtime.consolidation.rules.reading import Clause, Reading
 
 _PLACE = r"(?P<value>(?:the )?[A-Z][\w'’.-]*(?:,? (?:[A-Z][\w'’-]*|de|la|upon|am|an der))*)"
 _STATES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("residence", re.compile(rf"\b(?:lives?|living|resid(?:es|ing)|is based|settled)(?: now)? in {_PLACE}")),
+    ("residence", re.compile(rf"\b(?:lives?|living|resid(?:es|ing)|(?:is|am|'m) based|settled)(?: now)? in {_PLACE}")),
     ("residence", re.compile(rf"\b(?P<moved>moved|relocated|has moved|is moving)(?: back)?(?: from {_PLACE.replace('value', 'left')})?(?: back)? to {_PLACE}")),
     ("relationship status", re.compile(
         r"\b(?:is|are|got|became|has been)(?: now| recently| just)* (?P<value>single|engaged|married|divorced|widowed|separated|in a relationship)\b(?!-| in | with the | in$)")),

@@ -23,7 +23,7 @@ class Kind(StrEnum):
     CORRECTED = "corrected"
 
 
-_STOP = r"(?=\s*(?:[,.:](?!\d)|[;!?–—]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter all\b|\band (?:user|i|now|they|is|has|started)\b|$))"
+_STOP = r"(?=\s*(?:[,.:](?!\d)|[;!?–—]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter all\b|\b(?:in|since|as of|back in) (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})\b|\band (?:user|i|now|they|is|has|started)\b|$))"
 _LISTS = (
     r"(?:list|lists|to-?dos?|tasks?|tracker|calendar|agenda|wishlist|watchlist|reminders?|objectives?|deliverables?|"
     r"stakeholders?|attendees?|decisions?|items?|points?|recipients?|plan|schedule|basket|cart|fields?|section|"

@@ -104,7 +104,7 @@ HEDGE = re.compile(
 """Not stated as true: possible, wished, asked, conditional, someone's idea."""
 OWN_REQUEST = re.compile(
     r"\b(?:would like|'d like|want(?:s|ed)?|could you|can you|should be|if you could)\b[^.!?]{0,20}?"
-    r"\b(?:to |please )?(?:remove|delete|update|change|revert|drop|cancel|take|revise|switch|move)\b",
+    r"\b(?:to |please )?(?:remove|delete|update|change|revert|drop|cancel|take|revise|switch|move|raise|increase|lower|reduce|bump|extend|shorten|postpone|reschedule|set|adjust)\b",
     re.IGNORECASE,
 )
 """The user's own wish about a list or setting of theirs is the change itself."""

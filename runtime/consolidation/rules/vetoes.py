@@ -1,0 +1,80 @@
+"""What speaks against hiding anything: a plan told as a plan, an old story, a return, somebody else's opinion."""
+# ruff: noqa: E501  (a pattern reads best on one line)
+
+from __future__ import annotations
+
+import re
+
+from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.tokens import Token
+
+_LONG_AGO = re.compile(
+    r"\b(?:years? ago|decades? ago|months ago|as a (?:child|kid|teenager|student|boy|girl)|back then|in (?:my|their|his|her) (?:youth|childhood|twenties|teens)|"
+    r"at (?:school|university) (?:user|i)|when (?:user|i) was|once (?:lived|worked|had|owned|was)|had once|used to|long ago|at the time|earlier in life|formerly|"
+    r"previously|last (?:year|summer|winter|spring|autumn|century)|before (?:that|then|moving))\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"\b(?:in|since|until|from|back in|during) ((?:19|20)\d{2})\b", re.IGNORECASE)
+_BACK = re.compile(
+    r"\b(?:is|are|am|'m|went|gone|goes|moved|came|come|switched|got|now|changed) back\b(?! pain)|\bback (?:at|in|with|on|to) (?!(?:the )?\d)|\b(?:again|once more|returned to|returns to|"
+    r"re-?joined|resumed|restarted|reinstated|after all these)\b",
+    re.IGNORECASE,
+)
+_COMING = re.compile(
+    r"\b(?:will|'ll|going to|gonna|about to|plans? to|planning (?:to|on)|intends? to|hopes? to|wants? to|would like to|"
+    r"looks? forward to|is due to|are due to|is set to|is to|expects? to)\b|"
+    r"\b(?:is|are|am|'m|'re) (?:\w+ly )?\w+ing\b[^.;]*\b(?:next|soon|tomorrow|later|in (?:january|february|march|april|may|june|july|august|september|"
+    r"october|november|december|spring|summer|autumn|winter|the (?:spring|summer|autumn|winter)|a (?:week|month|year)|\w+ (?:weeks|months|years))|"
+    r"from (?:january|february|march|april|may|june|july|august|september|october|november|december|next)|one day|someday|eventually)\b|"
+    r"\b(?:from|starting|as of|beginning) next\b|\bin the future\b|\bone day\b|\bsomeday\b|\beventually\b",
+    re.IGNORECASE,
+)
+_OPINION = re.compile(
+    r"\b(?:wants?|wanted|urg\w+|advis\w+|recommend\w*|told|tells|begs?|begged|keeps? (?:telling|saying|asking)|nags?|insists?|encourag\w+|pressur\w+|"
+    r"expects?|convinc\w+|persuad\w+) (?:the )?(?:user|me|him|her|them)\b|\baccording to\b|\brumou?rs?\b|\bapparently\b|\ballegedly\b|\b(?:thinks?|believes?|says?|said|feels?|claims?|fears?|worries|guesses|reckons?) (?:that )?(?:the )?(?:user|i|he|she|they|it)\b(?!'s (?:over|done|off))",
+    re.IGNORECASE,
+)
+_NOT_MEANT = re.compile(
+    r"\bnot (?:that|because|only|just|to say|mean|as if)\b|n't (?:just|only|mean|because)\b|\bjok(?:e|ed|ing|ingly)\b|\bkidding\b|\bas if\b|\bfor (?:a|one) (?:day|night|week|change|while|moment)\b|"
+    r"\btemporar\w+\b|\bfor (?:now|the moment|once)\b|\bjust (?:this|for)\b|\bon trial\b|\btrial\b|\bduring\b|\bexcept\b|\bwhile (?:the|user|i|on|in|at)\b|\bno(?:body)? (?:plans?|intention) (?:to|of)\b",
+    re.IGNORECASE,
+)
+
+
+def speaks_against(older: Reading, newer: Reading, anchor: Clause) -> str | None:
+    """Why the sentence around the anchor changes nothing of the older record; None when nothing speaks against."""
+    sentence = next((s for s in newer.sentences if s.start <= anchor.start < s.end), anchor)
+    text = sentence.masked
+    if _OPINION.search(text):
+        return "somebody's opinion"
+    if _BACK.search(text) and not _BACK.search(older.masked):
+        return "a return to an earlier state"
+    if _NOT_MEANT.search(text) and not _NOT_MEANT.search(older.masked):
+        return "not meant, or for a while"
+    if told_of_past(older, sentence):
+        return "a story of the past"
+    if _COMING.search(text) and not planned(older) and not wording.OWN_REQUEST.search(text):
+        return "a plan"
+    return None
+
+
+def told_of_past(older: Reading, sentence: Clause) -> bool:
+    """A year before the older record was said, or words for long ago."""
+    years = [int(year) for year in _YEAR.findall(sentence.masked)]
+    if any(year < older.record.source_time.year for year in years) and not _YEAR.search(older.masked):
+        return True
+    return bool(_LONG_AGO.search(sentence.masked)) and not re.search(r"\bused to\b", sentence.masked, re.IGNORECASE)
+
+
+def planned(older: Reading) -> bool:
+    """Whether the older record is of something to come, or of a schedule: then a plan may replace it."""
+    if any(s.due or wording.FUTURE.search(s.masked) or _COMING.search(s.masked) for s in older.sentences):
+        return True
+    return any(token.date or ":" in token.norm for token in older.tokens)
+
+
+def compound(first: Token, second: Token, clause: Clause) -> bool:
+    """Whether two words stand together as one name of a thing: the bike helmet, Anna's sister."""
+    between = clause.text[first.end - clause.start : second.start - clause.start]
+    return between in {" ", "-", "'s ", "’s "}
