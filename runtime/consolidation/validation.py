@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from engrain.runtime.consolidation.answers import Claim
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.classify import other_person
+from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.equal import event_like, shares_date, shares_source
-from engrain.runtime.consolidation.rules.matching import residue, trim
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.schema import Relation
 

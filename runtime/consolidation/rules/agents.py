@@ -13,9 +13,7 @@ _ACTS = re.compile(
     r"made|went|sent|wrote|paid|bought|quit|met|said|says|thinks|wants|finally|already|just|[a-z]+ed)\b"
 )
 _OWN = frozenset(
-    "User I We My Our The A An This That These Those It They He She There Here Today Yesterday Now Then After Before "
-    "Since All Both Some No Not Just Also And But So Finally Got Turns Correction Update Done Finished Everything "
-    "Nobody Someone What Which As In On At For From With".split()
+    ["User", "I", "We", "My", "Our", "The", "A", "An", "This", "That", "These", "Those", "It", "They", "He", "She", "There", "Here", "Today", "Yesterday", "Now", "Then", "After", "Before", "Since", "All", "Both", "Some", "No", "Not", "Just", "Also", "And", "But", "So", "Finally", "Got", "Turns", "Correction", "Update", "Done", "Finished", "Everything", "Nobody", "Someone", "What", "Which", "As", "In", "On", "At", "For", "From", "With"]
 )
 
 

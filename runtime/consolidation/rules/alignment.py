@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import cues, wording
+from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.equal import LIGHT, event_like
-from engrain.runtime.consolidation.rules.matching import Struck, one_off, residue, trim
+from engrain.runtime.consolidation.rules.matching import Struck, one_off
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import Token, normalise
 from engrain.runtime.schema import MemoryType
@@ -19,12 +20,21 @@ from engrain.runtime.schema import MemoryType
 _PROGRESS = re.compile(r"\b(?:is|are|am|'m|'re)\s+\w+ing\b", re.IGNORECASE)
 _LATER = re.compile(rf"{wording.FUTURE.pattern}", re.IGNORECASE)
 _NOT = re.compile(r"\b(?:not|never|n't|hasn't|didn't|isn't|won't|without)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
-_TOPICAL = re.compile(r"\b(?:with|for|about|of|between|against|from|and)\s+(?:the\s+|a\s+|my\s+|user's\s+)?$", re.IGNORECASE)
-_JOINS = re.compile(r"\s+(?:with|for|about|of|from|to|in|at|on)\s+(?:the\s+|a\s+|an\s+|my\s+|their\s+|user's\s+)?", re.I)
-_LABELS = wording.words("room gate platform seat floor hall chapter page version line bus tram track row grade level step")
+_TOPICAL = re.compile(
+    r"\b(?:with|for|about|of|between|against|from|and)\s+(?:the\s+|a\s+|my\s+|user's\s+)?$", re.IGNORECASE
+)
+_JOINS = re.compile(
+    r"\s+(?:with|for|about|of|from|to|in|at|on)\s+(?:the\s+|a\s+|an\s+|my\s+|their\s+|user's\s+)?", re.I
+)
+_LABELS = wording.words(
+    "room gate platform seat floor hall chapter page version line bus tram track row grade level step"
+)
 _UNITS = wording.words("euro dollar pound franc g metr ml minut percent hour day week month year kilo mile step time")
 _TO_FROM = re.compile(r"\b(to|from)\s+$", re.IGNORECASE)
-_OCCASION = re.compile(r"\b(?:today|tomorrow|tonight|yesterday|this \w+|next \w+|last \w+|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'s\b", re.I)
+_OCCASION = re.compile(
+    r"\b(?:today|tomorrow|tonight|yesterday|this \w+|next \w+|last \w+|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'s\b",
+    re.I,
+)
 _OPPOSITES = (
     "short long brief detailed", "strong mild weak", "hot cold warm", "small big large", "early late", "open closed", "dark light milk",
     "sweet salty savoury", "quiet loud", "formal informal casual", "morning evening", "window aisle",
@@ -32,9 +42,7 @@ _OPPOSITES = (
     "car train bus bike tram metro ferry foot", "full-time part-time", "remote onsite hybrid", "paper digital", "fast slow", "cheap expensive",
 )  # fmt: skip
 _OPPOSITE = [frozenset(normalise(word) for word in group.split()) for group in _OPPOSITES]
-_SINGLE = wording.words(
-    "goal target budget limit rent salari weigh password pin age curfew dosag dose allow"
-)
+SINGLE = wording.words("goal target budget limit rent salari weigh password pin age curfew dosag dose allow")
 """Attributes that have one value at a time, so that another value later needs no word of change."""
 
 
@@ -62,7 +70,9 @@ def match_change(older: Reading, newer: Reading) -> Aligned | None:
 
 def _past_event(older: Reading) -> bool:
     """Something that happened has no later value; something planned has."""
-    return older.record.memory_type is MemoryType.EPISODIC and not any(s.due or _PROGRESS.search(s.masked) or _LATER.search(s.masked) for s in older.sentences)
+    return older.record.memory_type is MemoryType.EPISODIC and not any(
+        s.due or _PROGRESS.search(s.masked) or _LATER.search(s.masked) for s in older.sentences
+    )
 
 
 def _changed_sentences(newer: Reading) -> Iterator[tuple[Clause, bool]]:
@@ -85,7 +95,11 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     topic = (unit.norms & newer.norms) - _UNITS
     if crossed(unit, sentence) or _OCCASION.search(sentence.masked):
         return False
-    lost = [token for token in unit.tokens if token.norm not in newer.norms and token.norm not in LIGHT | wording.FRAME_WORDS]
+    lost = [
+        token
+        for token in unit.tokens
+        if token.norm not in newer.norms and token.norm not in LIGHT | wording.FRAME_WORDS
+    ]
     gained = [token for token in sentence.tokens if token.norm not in older.norms]
     if not lost or not topic - wording.FRAME_WORDS - LIGHT or not stands_together(lost, unit):
         return False
@@ -101,10 +115,14 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     rest = {t.norm for t in gained if not is_quantity(t)} - wording.FRAME_WORDS - LIGHT
     if any(t.date for t in lost):
         return False
-    return _quantity(lost) and bool(topic & _SINGLE) and not rest - _after_value(sentence, gained) and not event_like(older)
+    return (
+        _quantity(lost) and bool(topic & SINGLE) and not rest - _after_value(sentence, gained) and not event_like(older)
+    )
 
 
-_SCHEDULE = wording.words("leav arriv due date time place start end begin move chang cost amount back forward earlier later")
+_SCHEDULE = wording.words(
+    "leav arriv due date time place start end begin move chang cost amount back forward earlier later"
+)
 
 
 def _about_else(lost: list[Token], gained: list[Token], sentence: Clause) -> bool:
@@ -139,7 +157,7 @@ def _narrowed(lost: list[Token], gained: list[Token], topic: frozenset[str], uni
     odd = {t.norm for t in (*lost, *gained)}
     lost, gained = _not_opposite(lost, gained), _not_opposite(gained, lost)
     acting = {t.norm for t in gained if _acts(t, sentence)}
-    if odd & (cues.SCOPES - named) or (odd - acting) & wording.PEOPLE - topic and not topic & wording.PEOPLE:
+    if odd & (cues.SCOPES - named) or ((odd - acting) & wording.PEOPLE - topic and not topic & wording.PEOPLE):
         return True
     if wording.RECURRING.search(sentence.masked) and not wording.RECURRING.search(unit.masked):
         return True
@@ -175,7 +193,13 @@ def _modified(odd: list[Token], topic: frozenset[str], clause: Clause) -> bool:
     new = {token.start: token for token in odd}
     for first, second in zip(clause.tokens, clause.tokens[1:], strict=False):
         between = clause.text[first.end - clause.start : second.start - clause.start]
-        if first.start in new and second.norm in topic and not second.named and between in (" ", "-") and not _plays(first):
+        if (
+            first.start in new
+            and second.norm in topic
+            and not second.named
+            and between in (" ", "-")
+            and not _plays(first)
+        ):
             return True
         joined = first.norm in topic and not first.named and second.start in new and not is_quantity(second)
         if joined and _JOINS.fullmatch(between) and not second.named:
@@ -187,7 +211,12 @@ def _plays(token: Token) -> bool:
     """A verb or word of change before a noun narrows nothing; "work" and "home" do."""
     if token.norm in {"work", "home"}:
         return False
-    return bool(cues.TURN_CUE.fullmatch(token.norm)) or token.norm in LIGHT | wording.FRAME_WORDS or token.norm.endswith("ed") or token.number
+    return (
+        bool(cues.TURN_CUE.fullmatch(token.norm))
+        or token.norm in LIGHT | wording.FRAME_WORDS
+        or token.norm.endswith("ed")
+        or token.number
+    )
 
 
 def is_quantity(token: Token) -> bool:
@@ -219,7 +248,9 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
         before = unit.text[: lost[0].start - unit.start]
         if _TOPICAL.search(before) and not cues.EXCLUSIVE.search(unit.masked):
             return False
-        return any((t.named or sentence.text[t.start - sentence.start].isupper()) and not is_quantity(t) for t in gained)
+        return any(
+            (t.named or sentence.text[t.start - sentence.start].isupper()) and not is_quantity(t) for t in gained
+        )
     words = {t.norm for t in lost}
     return any(words & group and {t.norm for t in gained} & group - words for group in _OPPOSITE)
 

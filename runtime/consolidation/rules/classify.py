@@ -12,17 +12,17 @@ from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.alignment import match_change
 from engrain.runtime.consolidation.rules.completions import match_completion
 from engrain.runtime.consolidation.rules.corrections import match_correction
+from engrain.runtime.consolidation.rules.coverage import residue
 from engrain.runtime.consolidation.rules.cues import TURN_CUE
 from engrain.runtime.consolidation.rules.equal import event_like, same_statement
 from engrain.runtime.consolidation.rules.flips import match_flip
-from engrain.runtime.consolidation.rules.matching import Struck, match, residue
+from engrain.runtime.consolidation.rules.matching import Struck, match
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
-from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.states import ends, states
+from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
 from engrain.runtime.consolidation.rules.vetoes import speaks_against
 from engrain.runtime.schema import Relation
-
 
 _AGENT = re.compile(
     rf"\W*(?:The|My|User's) (?:\w+ )?\w+ (?:has |have )?(?:{TURN_CUE.pattern}) (?:up |back |down )?(?:the user's|user's|my)\b",

@@ -6,8 +6,9 @@ import re
 
 from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.agents import other_agent
+from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.equal import LIGHT
-from engrain.runtime.consolidation.rules.matching import Struck, recurs_once, residue, trim
+from engrain.runtime.consolidation.rules.matching import Struck, recurs_once
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import Token
 
@@ -37,13 +38,17 @@ _OUTCOMES = (
     (r"learning|training", r"\b(?:passed|mastered)\b"),
 )
 """What one does towards something, and the word that says it came."""
-_DENIED = re.compile(r"\b(?:not|never|hasn't|haven't|didn't|isn't|without|unable|failed|forgot|can't|couldn't)\b", re.IGNORECASE)
+_DENIED = re.compile(
+    r"\b(?:not|never|hasn't|haven't|didn't|isn't|without|unable|failed|forgot|can't|couldn't)\b", re.IGNORECASE
+)
 _DUE_STILL = re.compile(
     r"\b(?:needs?|has|have|must|should|wants?|plans?|going|still|ought|remains?) to\b|\bmust\b|\bshould\b|\bwill\b|\bstill\b|"
     r"\bon (?:my|the|their) (?:to-?do )?list\b",
     re.IGNORECASE,
 )
-_WHEN = wording.words("today tomorrow tonight week weekend month soon befor by end until next day later morn even afternoon befor tomorrow")
+_WHEN = wording.words(
+    "today tomorrow tonight week weekend month soon befor by end until next day later morn even afternoon befor tomorrow"
+)
 
 
 def match_completion(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
@@ -89,7 +94,11 @@ def _settles(sentence: Clause, task: list[Token], opening: str, older: Reading, 
         return False
     if settled and verb not in sentence.norms:
         own = words | LIGHT | wording.FRAME_WORDS | _AROUND
-        return not {t.norm for t in sentence.tokens if not cues.SETTLED_CUE.match(t.norm) and not _when(t, sentence)} - own - _ENDS
+        return (
+            not {t.norm for t in sentence.tokens if not cues.SETTLED_CUE.match(t.norm) and not _when(t, sentence)}
+            - own
+            - _ENDS
+        )
     return settled or _done(verb, sentence)
 
 
@@ -108,19 +117,36 @@ def _other_object(sentence: Clause, task: list[Token]) -> bool:
     for first, second in zip(sentence.tokens, sentence.tokens[1:], strict=False):
         between = sentence.text[first.end - sentence.start : second.start - sentence.start]
         last = first.norm in things and not first.number and second.norm not in things
-        if last and second.norm not in _AROUND and between in {" ", "-", "'s ", "’s "} and not (_PAST.fullmatch(second.norm) or _when(second, sentence)):
+        if (
+            last
+            and second.norm not in _AROUND
+            and between in {" ", "-", "'s ", "’s "}
+            and not (_PAST.fullmatch(second.norm) or _when(second, sentence))
+        ):
             return True
     return False
 
 
 def _when(token: Token, sentence: Clause) -> bool:
     surface = sentence.text[token.start - sentence.start : token.end - sentence.start]
-    return bool(token.date or token.norm in _WHEN | wording.FRAME_WORDS | LIGHT or _PAST.fullmatch(surface) or surface.endswith("ly"))
+    return bool(
+        token.date
+        or token.norm in _WHEN | wording.FRAME_WORDS | LIGHT
+        or _PAST.fullmatch(surface)
+        or surface.endswith("ly")
+    )
 
 
 def _result(opening: str, sentence: Clause) -> bool:
     """What ends a search or a wait."""
-    return any(re.search(begun, opening, re.I) and re.search(ended, sentence.masked, re.I) for begun, ended in _OUTCOMES)
+    return any(
+        re.search(begun, opening, re.I) and re.search(ended, sentence.masked, re.I) for begun, ended in _OUTCOMES
+    )
+
+
+def past_verbs(newer: Reading) -> frozenset[str]:
+    """Words in a form of the past: what may have been a task."""
+    return frozenset(t.norm for t in newer.tokens if _PAST.fullmatch(newer.text[t.start : t.end]))
 
 
 def _done(verb: str, sentence: Clause) -> bool:

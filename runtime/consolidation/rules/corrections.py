@@ -6,14 +6,20 @@ import re
 
 from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.alignment import is_quantity, kinds, stands_together
+from engrain.runtime.consolidation.rules.coverage import trim
 from engrain.runtime.consolidation.rules.equal import LIGHT
-from engrain.runtime.consolidation.rules.matching import Struck, trim
+from engrain.runtime.consolidation.rules.matching import Struck
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import Token
 
 CUE = cues.MEND_CUE
-_WEAK = re.compile(r"\b(?:actually|sorry|confused|in fact|rather than|not quite right|error|correction|mistake|slip)\b", re.IGNORECASE)
-_PLACED = re.compile(r"^\W*(?:\w+, )?(?:actually|sorry|in fact|no,)|\b(?:was|were|is|are|did|had|it's|that's) (?:actually|in fact)\b|\bin error\b|^\W*correction\b|\bwas (?:a|my|the) (?:mistake|slip|error|mix-up)\b|\bby mistake\b", re.I)
+_WEAK = re.compile(
+    r"\b(?:actually|sorry|confused|in fact|rather than|not quite right|error|correction|mistake|slip)\b", re.IGNORECASE
+)
+_PLACED = re.compile(
+    r"^\W*(?:\w+, )?(?:actually|sorry|in fact|no,)|\b(?:was|were|is|are|did|had|it's|that's) (?:actually|in fact)\b|\bin error\b|^\W*correction\b|\bwas (?:a|my|the) (?:mistake|slip|error|mix-up)\b|\bby mistake\b",
+    re.I,
+)
 _NOT = re.compile(
     r"(?:,|\band\b|\bbut\b|\bwas\b|\bis\b|;|\()\s*(?:and\s+|really\s+)?not\s+(?:in |on |at |for |to |with |from |by )?(?:the |a |an )?(?P<old>[^,.;!?()]{1,40}?)"
     r"(?=\s*(?:[,.;!?)]|\bas\b|\blike\b|$))|\b(?:instead of|rather than)\s+(?:the |a |an )?(?P<other>[^,.;!?()]{1,40}?)(?=\s*(?:[,.;!?)]|$))",
@@ -43,7 +49,11 @@ def _speaks(sentence: Clause) -> bool:
     found = [match[0] for match in CUE.finditer(sentence.masked)]
     if not found or sentence.hedged:
         return False
-    return not all(_WEAK.fullmatch(cue) for cue in found) or bool(_PLACED.search(sentence.masked)) or bool(_NOT.search(sentence.masked))
+    return (
+        not all(_WEAK.fullmatch(cue) for cue in found)
+        or bool(_PLACED.search(sentence.masked))
+        or bool(_NOT.search(sentence.masked))
+    )
 
 
 def _denied(newer: Reading) -> frozenset[str]:

@@ -73,8 +73,7 @@ PARTLY = re.compile(
 )
 """A part done is not the whole done."""
 SCOPES = frozenset(
-    "weekend weekday winter summer spring autumn morn even afternoon night home offic week month year quarter lunch "
-    "dinner breakfast privat person profession other holiday secondari backup guest joint".split()
+    ["weekend", "weekday", "winter", "summer", "spring", "autumn", "morn", "even", "afternoon", "night", "home", "offic", "week", "month", "year", "quarter", "lunch", "dinner", "breakfast", "privat", "person", "profession", "other", "holiday", "secondari", "backup", "guest", "joint"]
 )
 """Words that narrow what a statement is about: with one on one side only, two statements are of two things."""
 EXCLUSIVE = re.compile(

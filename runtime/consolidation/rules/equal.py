@@ -106,7 +106,11 @@ def _other_verb(older: Reading, newer: Reading) -> bool:
 def _happened(reading: Reading) -> bool:
     """An event by its verb, whatever type the record has."""
     clause = reading.clause(0, len(reading.text))
-    return bool(_EVENT.search(reading.masked)) and not clause.due and not re.search(r"\b(?:called|named) [A-Z]", reading.masked)
+    return (
+        bool(_EVENT.search(reading.masked))
+        and not clause.due
+        and not re.search(r"\b(?:called|named) [A-Z]", reading.masked)
+    )
 
 
 def _nearly(mine: frozenset[str], theirs: frozenset[str], older: Reading, newer: Reading) -> bool:
@@ -147,6 +151,9 @@ def _names(reading: Reading) -> list[str]:
 def _signature(reading: Reading) -> tuple[object, ...]:
     due = bool(_DUE.search(reading.masked))
     clause = reading.clause(0, len(reading.text))
-    news = sorted({match[0].casefold().replace("n't", "not") for match in _NEWS.finditer(reading.masked)} - (_DENIALS if clause.liking else set()))
+    news = sorted(
+        {match[0].casefold().replace("n't", "not") for match in _NEWS.finditer(reading.masked)}
+        - (_DENIALS if clause.liking else set())
+    )
     negative = clause.negative and not clause.liking
     return negative, clause.liking, due, clause.past_habit, clause.hedged, news

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from engrain.runtime.consolidation.rules import wording
-from engrain.runtime.consolidation.rules.matching import Struck, trim
+from engrain.runtime.consolidation.rules.coverage import trim
+from engrain.runtime.consolidation.rules.matching import Struck
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.schema import MemoryType
 
 _LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan keen care")
-_DROPPED = _LIKING | wording.words("come grow start day everi often regular usual alway frequent general anymor normal typic")
+_DROPPED = _LIKING | wording.words(
+    "come grow start day everi often regular usual alway frequent general anymor normal typic"
+)
 _PAST = re.compile(r"\b(?:did|was|were|had|\w+ed)\b", re.IGNORECASE)
 
 

@@ -7,48 +7,21 @@ from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.agents import other_agent
+from engrain.runtime.consolidation.rules.coverage import DAY_PARTS, HEADS, TIME_WORDS, covers, residue, trim, window
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retractions import Retraction
 from engrain.runtime.consolidation.rules.takebacks import Kind
-from engrain.runtime.consolidation.rules.tokens import normalise
-from engrain.runtime.consolidation.rules.vetoes import compound
 from engrain.runtime.schema import MemoryType
 
-_TIME_WORDS = frozenset(
-    normalise(word)
-    for word in [
-        "today",
-        "yesterday",
-        "tonight",
-        "tomorrow",
-        "morning",
-        "evening",
-        "afternoon",
-        "night",
-        "week",
-        "weekend",
-        "month",
-        "day",
-        "soon",
-        "earlier",
-        "recently",
-        "last",
-        "next",
-        "year",
-    ]
-)
-_DAY_PARTS = frozenset(normalise(word) for word in ("morning", "evening", "afternoon", "night", "weekend"))
-_HEADS = wording.words(
-    "list task item to-do todo thing project plan subscript membership appoint event status time app trip visit account job idea "
-    "habit degre cours lesson seat take use go do make get have"
-)
-"""Nouns that only say what kind of thing a name stands for."""
 _FOR_NOW = re.compile(r"\b(?:tonight|today|right now|for now|at the moment|this (?:week|morning|evening|time))\b", re.I)
 _HOME = re.compile(
     r"\b(?:liv(?:es?|ing)|resid\w+|based|home|address|stay\w*|flat|house|meeting|office|class)\b", re.IGNORECASE
 )
 _INSTEAD = re.compile(r"\s*(?:instead|rather|in place)\b", re.IGNORECASE)
-_HABIT = re.compile(r"\b(?:takes?|goes|go|attends?|plays?|does|eats?|drinks?|meets?|trains?|visits?|has \w+ on)\b|\d:\d\d", re.IGNORECASE)
+_HABIT = re.compile(
+    r"\b(?:takes?|goes|go|attends?|plays?|does|eats?|drinks?|meets?|trains?|visits?|has \w+ on)\b|\d:\d\d",
+    re.IGNORECASE,
+)
 _HELD = re.compile(r"\b(?:own(?:s|ed)?|ha(?:s|ve)|drives?|rides?|keeps?|got|plays?|uses?)\b", re.IGNORECASE)
 _BELONGS = re.compile(
     r"\b(?:work(?:s|ed|ing)?|job|member|employ\w*|stud(?:y|ies|ying)|volunteer\w*|teach\w*|train\w*|team|join\w*|intern\w*|"
@@ -70,7 +43,11 @@ def match(retraction: Retraction, older: Reading, newer: Reading) -> Struck | No
     """Where the older record says what is taken back, or None when it does not say it, or says more than that."""
     for unit in (*older.parts, *older.sentences):
         sentence = _sentence_of(older, unit)
-        if _says(retraction, unit) and not _by_another(retraction, older, newer) and _PREDICATES[retraction.kind](retraction, unit, sentence, older, newer):
+        if (
+            _says(retraction, unit)
+            and not _by_another(retraction, older, newer)
+            and _PREDICATES[retraction.kind](retraction, unit, sentence, older, newer)
+        ):
             return _strike(retraction, unit, older, newer)
     return None
 
@@ -82,63 +59,15 @@ def _by_another(retraction: Retraction, older: Reading, newer: Reading) -> bool:
     return retraction.kind in _OWN_DOING and other_agent(older, newer, retraction.anchor)
 
 
-def covers(old: Clause, unit: Clause, optional: frozenset[str] = _HEADS) -> bool:
-    """Every name and number of `old` is in the unit, and every other word but `optional` nouns and words of time."""
-    # Looked at for every pair: the cheapest test first.
-    matched = old.norms & unit.norms
-    if not matched:
-        return False
-    missing = old.norms - unit.norms
-    if _heads_of_else(missing, unit) or _of_compound(old, unit):
-        return False
-    if missing & old.named or not matched - optional - _TIME_WORDS:
-        return False
-    if not missing <= optional | _TIME_WORDS:
-        return False
-    # One common word alone says too little, unless the unit says little else; many words must stand together.
-    if len(old.norms) == 1 and not old.named and unit.tokens[0].norm not in old.norms:
-        counted = frozenset(token.norm for token in unit.tokens if token.number)
-        return len(unit.norms - counted - _TIME_WORDS - wording.FRAME_WORDS - optional - old.norms) <= 1
-    if len(old.norms) < 5:
-        return True
-    start, end = _window(old.norms, unit)
-    return sum(start <= token.start < end for token in unit.tokens) <= 1.6 * len(old.norms)
-
-
-_HEAD_OF = {
-    "account": "bank save invest account", "app": "use track app", "job": "work job employ", "subscript": "subscrib read watch stream use listen get",
-    "membership": "member gym club join train", "appoint": "see visit meet dentist doctor", "trip": "fli travel go drive holiday visit",
-    "visit": "see go travel", "degre": "studi enrol uni", "cours": "studi learn enrol", "lesson": "learn take", "seat": "sit",
-}  # fmt: skip
-"""Nouns that need not be repeated, and words of which one must then say what they stand for."""
-_ADVERBS = wording.words("everi twice onc daili togeth alon regular abroad here too well alway onlin part-tim full-tim")
-
-
-def _heads_of_else(missing: frozenset[str], unit: Clause) -> bool:
-    """The Lotus app is not the yoga class at Lotus."""
-    return any(not unit.norms & set(_HEAD_OF[word].split()) for word in missing if word in _HEAD_OF)
-
-
-def _of_compound(old: Clause, unit: Clause) -> bool:
-    """The bike is not the bike helmet: the older goes on with a noun where the newer ends."""
-    last = old.tokens[-1].norm
-    for first, second in zip(unit.tokens, unit.tokens[1:], strict=False):
-        if first.norm != last or first.number or first.date or second.norm in old.norms | _TIME_WORDS | _HEADS | _ADVERBS:
-            continue
-        if compound(first, second, unit) and not (second.number or second.date) and first.norm != unit.tokens[0].norm:
-            return True
-    return False
-
-
 def required(retraction: Retraction) -> frozenset[str]:
     """Words without which no older record says what is taken back."""
-    optional = wording.GENERIC_NOUNS if retraction.kind is Kind.PREFERENCE else _HEADS
-    return retraction.old.norms - (optional - retraction.old.named) - _TIME_WORDS
+    optional = wording.GENERIC_NOUNS if retraction.kind is Kind.PREFERENCE else HEADS
+    return retraction.old.norms - (optional - retraction.old.named) - TIME_WORDS
 
 
 def _says(retraction: Retraction, unit: Clause) -> bool:
     preference = retraction.kind is Kind.PREFERENCE
-    if unit.past_habit or not covers(retraction.old, unit, wording.GENERIC_NOUNS if preference else _HEADS):
+    if unit.past_habit or not covers(retraction.old, unit, wording.GENERIC_NOUNS if preference else HEADS):
         return False
     return preference or not unit.hedged
 
@@ -225,13 +154,13 @@ _PREDICATES = {
 def _other_times(old: Clause, unit: Clause) -> bool:
     """What ended on Fridays, or in the evening, goes on on Mondays and in the morning."""
     days = {token.norm for token in unit.tokens if token.date} - old.norms
-    parts = (old.norms - unit.norms) & _DAY_PARTS
+    parts = (old.norms - unit.norms) & DAY_PARTS
     return bool(parts or (days and any(token.date for token in old.tokens)))
 
 
 def _same_subject(retraction: Retraction, older: Reading) -> bool:
     """What the newer clause speaks of is what the older record speaks of."""
-    missing = retraction.context - wording.FRAME_WORDS - older.norms - _HEADS
+    missing = retraction.context - wording.FRAME_WORDS - older.norms - HEADS
     # A trainer is whom one trains with, a membership what a member has.
     return all(any(len(o) > 3 and word.startswith(o) for o in older.norms) for word in missing)
 
@@ -282,43 +211,11 @@ def _strike(retraction: Retraction, unit: Clause, older: Reading, newer: Reading
     )
     start, end = trim(older, unit.start, unit.end)
     if retraction.kind is Kind.REMOVED:
-        start, end = _window(retraction.old.norms, unit)
+        start, end = window(retraction.old.norms, unit)
         left = {token.norm for token in older.tokens if token.end <= start or token.start >= end}
         return Struck(start, end, whole=not left - wording.FRAME_WORDS - newer.norms)
     return Struck(start, end, whole=not residue(older, start, end, newer))
 
 
-def _window(words: frozenset[str], unit: Clause) -> tuple[int, int]:
-    """The shortest stretch of the unit that holds all the words it shares."""
-    places = [place for place, token in enumerate(unit.tokens) if token.norm in words]
-    needed = {unit.tokens[place].norm for place in places}
-    best = (places[0], places[-1])
-    for first in range(len(places)):
-        seen: set[str] = set()
-        for last in range(first, len(places)):
-            seen.add(unit.tokens[places[last]].norm)
-            if seen == needed:
-                if places[last] - places[first] < best[1] - best[0]:
-                    best = (places[first], places[last])
-                break
-    return unit.tokens[best[0]].start, unit.tokens[best[1]].end
-
-
 def _within(part: Clause, unit: Clause) -> bool:
     return unit.start <= part.start and part.end <= unit.end
-
-
-def residue(older: Reading, start: int, end: int, newer: Reading) -> frozenset[str]:
-    """What the record still says outside of a stretch: words that neither frame it nor occur in the newer record."""
-    outside = {token.norm for token in older.tokens if token.end <= start or token.start >= end}
-    return frozenset(outside - wording.FRAME_WORDS - newer.norms - wording.GENERIC_NOUNS)
-
-
-def trim(older: Reading, start: int, end: int) -> tuple[int, int]:
-    """Leave the subject, opening words and closing punctuation outside of a struck stretch."""
-    text = older.text
-    lead = re.match(r"(?:\s|User's\s|User\s|I\s|My\s|and\s|but\s)+", text[start:end], re.IGNORECASE)
-    start += lead.end() if lead else 0
-    while end > start and text[end - 1] in " .,;:!?\n":
-        end -= 1
-    return start, end

@@ -51,7 +51,9 @@ NOT_LIKED_ANY_MORE = re.compile(
     r"(?P<old>.+?)\s*(?:any ?more|any longer|these days|as much|now\b|lately|like (?:user|i) used)",
     re.IGNORECASE,
 )
-NO_LONGER_LIKED = re.compile(rf"\bno longer\s+{_DEGREE}(?:an?\s+)?(?:big\s+|huge\s+)?(?:{_LIKED})\s+(?P<old>.+?){_END}", re.IGNORECASE)
+NO_LONGER_LIKED = re.compile(
+    rf"\bno longer\s+{_DEGREE}(?:an?\s+)?(?:big\s+|huge\s+)?(?:{_LIKED})\s+(?P<old>.+?){_END}", re.IGNORECASE
+)
 FORMER_FAVOURITE = re.compile(
     rf"(?:^|[,.;!?]\s|\bactually\b,?\s|\bthink\s)(?P<old>[^,.;!?]+?)\s+used to be\s+{_DEGREE}(?:a|one of|my|user's)?\s*[^,.;!?]*?favou?rite",
     re.IGNORECASE,

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from engrain.runtime.consolidation.rules import wording
-from engrain.runtime.consolidation.rules.corrections import CUE
-from engrain.runtime.consolidation.rules.equal import LIGHT, LIKING
+from engrain.runtime.consolidation.rules import cues, wording
+from engrain.runtime.consolidation.rules.alignment import SINGLE
+from engrain.runtime.consolidation.rules.completions import past_verbs
+from engrain.runtime.consolidation.rules.equal import LIGHT, LIKING, event_like
 from engrain.runtime.consolidation.rules.matching import required
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.consolidation.rules.states import states
 from engrain.runtime.consolidation.rules.values import OPTIONAL, new_settings
 
+_CUES = (cues.TURN_CUE, cues.NOW_CUE, cues.MEND_CUE, cues.SETTLED_CUE)
 COMMON = 400
 """A probe whose rarest word is in more records than this is about a word that says nothing; it is looked up among the
 latest records only."""
@@ -33,7 +35,7 @@ class WordIndex:
         """Index one more record; returns its place."""
         place = len(self.readings)
         self.readings.append(reading)
-        for word in reading.norms | _state_words(reading):
+        for word in reading.norms | _state_words(reading) | _turns(reading):
             self._postings[word].append(place)
         return place
 
@@ -70,8 +72,18 @@ def probes(newer: Reading) -> Iterator[frozenset[str]]:
         if words := setting.attribute - OPTIONAL:
             yield words
     yield from (frozenset({word}) for word in _state_words(newer))
-    if CUE.search(newer.masked):
-        yield from (frozenset({word}) for word in newer.norms - wording.FRAME_WORDS - wording.GENERIC_NOUNS)
+    yield from (frozenset({turn}) for turn in _turns(newer))
+    telling = newer.norms - wording.FRAME_WORDS - LIGHT
+    if any(cue.search(newer.masked) for cue in _CUES):
+        yield from (frozenset({word}) for word in telling)
+    else:
+        yield from (frozenset({word}) for word in newer.norms & SINGLE)
+        yield from (frozenset({verb, word}) for verb in past_verbs(newer) for word in telling - {verb})
+
+
+def _turns(reading: Reading) -> frozenset[str]:
+    """The source turns of an event: told twice in one message, it may lack a word the second time."""
+    return frozenset(f"turn:{turn}" for turn in reading.record.source_turn_ids) if event_like(reading) else frozenset()
 
 
 def _state_words(reading: Reading) -> frozenset[str]:

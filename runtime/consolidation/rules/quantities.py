@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-).split()
+_SMALL = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
 NUMBER_WORDS = {word: str(value) for value, word in enumerate(_SMALL)} | {
     word: str(10 * place)
-    for place, word in enumerate("thirty forty fifty sixty seventy eighty ninety hundred".split(), 3)
+    for place, word in enumerate(["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"], 3)
 }
 ORDINALS = {
     word: str(place)
-    for place, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)
+    for place, word in enumerate(["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"], 1)
 }
 _UNITS: dict[str, tuple[str, str]] = {
     form: (base, factor)

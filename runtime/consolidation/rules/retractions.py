@@ -44,7 +44,10 @@ _OWN_SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _OBLIGED = re.compile(r"\b(?:needs? to|has to|have to|must|should|ought to|wants? to)(?: be| get)?\s*$", re.IGNORECASE)
-_SOME = re.compile(r"\s*(?:one|two|three|some|a few|half|part|most|any|either|each|another) of\b|\s*(?:a|an|another|one) (?:few|bit|little|second|different)\b", re.I)
+_SOME = re.compile(
+    r"\s*(?:one|two|three|some|a few|half|part|most|any|either|each|another) of\b|\s*(?:a|an|another|one) (?:few|bit|little|second|different)\b",
+    re.I,
+)
 _TOLD = re.compile(r"\b(?:not|never|said|says|that|if|whether|thinks?|thought|told)\b|n't\b", re.IGNORECASE)
 _DENIED = re.compile(r"(?:\bnot|\bnever|n't|\bwithout|\bhardly)\s+(?:\w+\s+)?$", re.IGNORECASE)
 _AND = re.compile(r"\s+and\s|\s+so\s")

@@ -1,5 +1,5 @@
 """Everyday words that mean the same in a statement about somebody's life, and phrases that stand for one word."""
-# ruff: noqa: E501  (a table reads best on one line an entry)
+
 
 from __future__ import annotations
 

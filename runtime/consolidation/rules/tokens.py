@@ -28,7 +28,11 @@ _MONTHS = (
     "december",
 )  # fmt: skip
 _SHORT_MONTHS = {month[:3]: month for month in _MONTHS if month != "may"} | {"sept": "september"}
-_SHORT_DAYS = {day[:3]: day for day in sorted(wording.WEEKDAYS)} | {"tues": "tuesday", "thur": "thursday", "thurs": "thursday"}
+_SHORT_DAYS = {day[:3]: day for day in sorted(wording.WEEKDAYS)} | {
+    "tues": "tuesday",
+    "thur": "thursday",
+    "thurs": "thursday",
+}
 _NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
 _PRONOUN_VERB = re.compile(r"(?:i|we|you|he|she|they|it|there|that|who|what|here)'(?:d|ve|re|ll|m|s)")
 _ONE = re.compile(r"one (?:of|day|another|more)\b", re.IGNORECASE)
@@ -141,7 +145,11 @@ def _word(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
     if lower in wording.NOT_NAMES:
         return [(normalise(lower), False, False)]
     opens = match.start() == 0 or text[: match.start()].rstrip(" '\"“‘").endswith((".", "!", "?", ":"))
-    named = any(mark.isdigit() for mark in surface) or surface[0].isupper() and (not opens or (len(surface) > 1 and surface.isupper()))
+    named = (
+        any(mark.isdigit() for mark in surface)
+        or (surface[0].isupper()
+        and (not opens or (len(surface) > 1 and surface.isupper())))
+    )
     if lower in _MONTHS or lower.rstrip("s") in wording.WEEKDAYS:
         return [(lower.rstrip("s") if lower.rstrip("s") in wording.WEEKDAYS else lower, True, False)]
     return [(normalise(lower), named, False)]
