@@ -26,8 +26,14 @@ def other_agent(older: Reading, newer: Reading, clause: Clause) -> bool:
     return normalise(found["name"].casefold().removesuffix("'s")) not in older.norms
 
 
+_ACTIVE = re.compile(
+    r"\W*(?:User's|My|The user's|The|Our|A|An) (?:[\w-]+ )?(?P<who>[\w-]+)(?: [A-Z]\w+)? (?:has |have |had |just |already |finally )*"
+    r"(?P<verb>(?!is\b|was\b|are\b|were\b|been\b)(?:[a-z]+ed|gave|sold|left|took|made|went|sent|wrote|paid|bought|quit|lost|got|threw))\b"
+    r"(?= (?:\w+ )?(?:the|a|an|my|their|his|her|its|our|user's|\w+'s|\w+s')\b| [A-Z])"
+)
+
+
 def _relative(sentence: Clause) -> frozenset[str]:
-    """`User's brother sold the car`: the person before the verb."""
-    found = re.match(r"\W*(?:User's|My|The user's) (?:[\w-]+ )?(?P<who>[\w-]+)(?: [A-Z]\w+)? ", sentence.masked)
-    who = normalise(found["who"].casefold()) if found else ""
-    return frozenset({who}) & wording.PEOPLE
+    """`User's brother sold the car`, `The gardener mowed the lawn`: who acts, where a thing is acted upon."""
+    found = _ACTIVE.match(sentence.masked)
+    return frozenset({normalise(found["who"].casefold())}) if found else frozenset()

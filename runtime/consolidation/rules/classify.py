@@ -86,10 +86,9 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
 
 
 def _spoken_against(older: Reading, newer: Reading, found: Finding) -> bool:
-    if found.evidence.startswith("residence"):
-        return False  # moving back is moving
+    moving_back = found.evidence.startswith("residence")
     start = max(0, newer.text.find(found.anchor))
-    return speaks_against(older, newer, newer.clause(start, start + len(found.anchor))) is not None
+    return speaks_against(older, newer, newer.clause(start, start + len(found.anchor)), moving_back) is not None
 
 
 def _changed_state(older: Reading, newer: Reading) -> tuple[Struck, Clause, str] | None:

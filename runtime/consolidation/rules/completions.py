@@ -10,15 +10,15 @@ from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.matching import Struck, recurs_once
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
-from engrain.runtime.consolidation.rules.tokens import Token
+from engrain.runtime.consolidation.rules.tokens import Token, normalise
 
 _OPEN = re.compile(
     r"\b(?:needs?|has|have|had|ought|wants?|plans?|planning|intends?|hopes?|hoping|going|still|gotta|got|must|should|remember|meant|"
     r"remind(?:er)?|aims?|due|supposed|is about|trying|would like|'d like) to\b|\bto[- ]?dos?\b:?|\b(?:open |my |pending )?tasks?:?|"
     r"\bmust\b|\bshould\b|\bdon'?t forget to\b|\bwill\b|\b(?:half-?way|part-?way) (?:through|into)\b|\bin the middle of\b|"
     r"\b(?:is|am|still|'m|are) (?:busy )?(?:reading|writing|watching|working (?:on|through)|waiting for|looking for|saving for|"
-    r"preparing|painting|building|knitting|doing|taking|learning|studying|revising|applying|training for|waiting on|fixing)\b|"
-    r"\b(?:is|are) (?:still )?(?:pending|open|outstanding|unfinished)\b|\bowes?\b|\breminder:?",
+    r"preparing|assembling|packing|fixing|installing|renovating|cleaning|translating|organising|sewing|restoring|painting|building|knitting|doing|taking|learning|studying|revising|applying|training for|waiting on|fixing)\b|"
+    r"\b(?:is|are) (?:still )?(?:pending|open|outstanding|unfinished)\b|\bneeds?\b(?= an? | some )|\bowes?\b|\breminder:?",
     re.IGNORECASE,
 )
 _UNDER_WAY = re.compile(r"\b(?:half-?way|part-?way|in the middle|(?:is|am|'m|are|still) \w+ing)\b", re.IGNORECASE)
@@ -84,7 +84,11 @@ def _settles(sentence: Clause, task: list[Token], opening: str, older: Reading, 
     verb, things = (task[0].norm if task else ""), words - {task[0].norm if task else ""}
     settled = bool(cues.SETTLED_CUE.search(sentence.masked))
     came = _result(opening, sentence)
-    if not words or (_UNDER_WAY.search(opening) and not settled and not came):
+    under_way = bool(_UNDER_WAY.search(opening))
+    acted = normalise(opening.split()[-1].casefold())
+    if under_way and acted in _TELIC and words <= sentence.norms | LIGHT and _done(acted, sentence):
+        return True
+    if not words or (under_way and not settled and not came):
         return False
     if came:
         return words <= sentence.norms | LIGHT
@@ -103,6 +107,7 @@ def _settles(sentence: Clause, task: list[Token], opening: str, older: Reading, 
 
 
 _ENDS = wording.words("finish complet sort settl handl tick check wrap accomplish final done")
+_TELIC = wording.words("assembl build paint fix pack instal renov knit clean translat organ sew weld restor unpack fill prepar")
 _AROUND = wording.words("hunt search process thing task today back off up out")
 
 
@@ -123,6 +128,8 @@ def _other_object(sentence: Clause, task: list[Token]) -> bool:
             and between in {" ", "-", "'s ", "’s "}
             and not (_PAST.fullmatch(second.norm) or _when(second, sentence))
         ):
+            return True
+        if first.norm not in things and second.norm in things and re.fullmatch(r"\s(?:of|by|about)\s(?:the |a |an |my )?", between):
             return True
     return False
 

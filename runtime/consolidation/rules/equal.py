@@ -77,6 +77,8 @@ def _same_occasion(older: Reading, newer: Reading) -> bool:
 def _same_words(older: Reading, newer: Reading) -> bool:
     mine, theirs = (reading.norms - LIGHT - LIKING for reading in (older, newer))
     told_again = event_like(older) and shares_source(older, newer)
+    if _one_is_done(older, newer) or _one_quotes(older, newer):
+        return False
     if _other_verb(older, newer) or (_happened(older) and not (told_again or shares_date(older, newer))):
         return False
     if not mine or not (mine == theirs or (told_again and _nearly(mine, theirs, older, newer))):
@@ -92,6 +94,8 @@ _EVENT = re.compile(
     r"donated|played|took|received|sent|won|lost|had (?:a|an|lunch|dinner|breakfast|coffee|\d+)|booked|called)\b",
     re.IGNORECASE,
 )
+_UNDER_WAY = re.compile(r"\b(?:is|are|am|'m|'re)\s+(?:\w+ly\s+|still\s+)?\w+ing\b", re.IGNORECASE)
+_PERFECT = re.compile(r"\b(?:has|have|'ve|is|are|was|were)(?: been| now| just| already| finally)*\s+(?:\w+ed|\w+en|read|built|made|done|sold)\b", re.I)
 _COPULA = re.compile(r"\b(?:is|are|am|'s|'m|has|have|likes?|loves?|enjoys?|prefers?|hates?)\b|:", re.IGNORECASE)
 
 
@@ -101,6 +105,17 @@ def _other_verb(older: Reading, newer: Reading) -> bool:
     if mine == theirs:
         return False
     return bool(mine and theirs) or not _COPULA.search((older if theirs else newer).masked)
+
+
+def _one_is_done(older: Reading, newer: Reading) -> bool:
+    """Assembling is not having assembled."""
+    first, second = (bool(_UNDER_WAY.search(reading.masked)) for reading in (older, newer))
+    return first != second and bool(_PERFECT.search((newer if first else older).masked))
+
+
+def _one_quotes(older: Reading, newer: Reading) -> bool:
+    """What stands on a list or in a diary is not what was done."""
+    return ("___" in older.masked) != ("___" in newer.masked)
 
 
 def _happened(reading: Reading) -> bool:

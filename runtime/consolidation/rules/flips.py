@@ -25,6 +25,8 @@ def match_flip(older: Reading, newer: Reading) -> Struck | None:
         clause = reading.parts[0]
         if clause.hedged or clause.past_habit or clause.due or _PAST.search(clause.masked):
             return None
+    if wording.ONE_OFF.search(newer.masked) and not wording.ONE_OFF.search(older.masked):
+        return None
     if older.norms - _DROPPED != newer.norms - _DROPPED or not older.norms - _DROPPED - wording.GENERIC_NOUNS:
         return None
     mine, theirs = newer.parts[0], older.parts[0]

@@ -49,6 +49,11 @@ _SOME = re.compile(
     re.I,
 )
 _TOLD = re.compile(r"\b(?:not|never|said|says|that|if|whether|thinks?|thought|told)\b|n't\b", re.IGNORECASE)
+_UNDONE = re.compile(
+    r"\b(?:forgot|tried|trying|threatened|refused|failed|hesitat\w+|hopes?|intends?|meant|unable|plans?|planning|supposed|reluctant|afraid|"
+    r"promised|offered|agreed|needs?|ought|remember\w*|reminded?|regrets?|close|regretted) (?:\w+ )?(?:to|on|about|having)\s*(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
 _DENIED = re.compile(r"(?:\bnot|\bnever|n't|\bwithout|\bhardly)\s+(?:\w+\s+)?$", re.IGNORECASE)
 _AND = re.compile(r"\s+and\s|\s+so\s")
 _PRONOUN = re.compile(r"\b(?:it|them|him|her|his|their|that|this|those|these|its)\b", re.IGNORECASE)
@@ -84,7 +89,7 @@ def _cued(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
     for kind, pattern in PATTERNS:
         for match in pattern.finditer(newer.masked, sentence.start, sentence.end):
             before = newer.masked[sentence.start : match.start()]
-            if _future(before, kind) or _DENIED.search(before):
+            if _future(before, kind) or _UNDONE.search(before) or _DENIED.search(before):
                 continue
             for old in _olds(newer, *match.span("old")):
                 if not (kind is Kind.ENDED and not _own_end(newer, sentence, match, old)):

@@ -36,19 +36,19 @@ _OPINION = re.compile(
     re.IGNORECASE,
 )
 _NOT_MEANT = re.compile(
-    r"\bnot (?:that|because|only|just|to say|mean|as if)\b|n't (?:just|only|mean|because)\b|\bjok(?:e|ed|ing|ingly)\b|\bkidding\b|\bas if\b|\bfor (?:a|one) (?:day|night|week|change|while|moment)\b|"
+    r"\bnot (?:that|because|only|just|to say|mean|as if)\b|n't (?:just|only|mean|because)\b|\bjok(?:e|ed|ing|ingly)\b|\bkidding\b|\bas if\b|\bfor (?:a|an|one|two|three|\d+) (?:day|night|week|month|year|hour|change|while|moment|weekend|season)s?\b|"
     r"\btemporar\w+\b|\bfor (?:now|the moment|once)\b|\bjust (?:this|for)\b|\bon trial\b|\btrial\b|\bduring\b|\bexcept\b|\bwhile (?:the|user|i|on|in|at)\b|\bno(?:body)? (?:plans?|intention) (?:to|of)\b",
     re.IGNORECASE,
 )
 
 
-def speaks_against(older: Reading, newer: Reading, anchor: Clause) -> str | None:
+def speaks_against(older: Reading, newer: Reading, anchor: Clause, may_return: bool = False) -> str | None:
     """Why the sentence around the anchor changes nothing of the older record; None when nothing speaks against."""
     sentence = next((s for s in newer.sentences if s.start <= anchor.start < s.end), anchor)
     text = sentence.masked
     if _OPINION.search(text):
         return "somebody's opinion"
-    if _BACK.search(text) and not _BACK.search(older.masked):
+    if not may_return and _BACK.search(text) and not _BACK.search(older.masked):
         return "a return to an earlier state"
     if _NOT_MEANT.search(text) and not _NOT_MEANT.search(older.masked):
         return "not meant, or for a while"

@@ -144,7 +144,7 @@ OBLIGATION = re.compile(
     r"ought to|supposed to|would like to|'d like to|hop(?:es|ing) to|intend(?:s|ing)? to|looking to|about to|"
     r"on (?:my|the|their) list|add(?:ed|ing)?|schedul(?:e|ed|ing)|not finished|in the middle of|is reading|"
     r"is (?:watching|writing)|has not|hasn't|gotta|got to|remember to|make sure|thinking (?:of|about)|goal|aims?|"
-    r"(?:it'?s|is) time to|due|deadline|meant to|trying to|have some|ha(?:s|ve) (?:a|an|some) .{0,30} to)\b",
+    r"(?:it'?s|is) time to|due|deadline|meant to|trying to|have some|ha(?:s|ve) (?:a|an|some) (?:\w+ ){1,3}(?-i:to (?!the |a |an |my |[A-Z])[a-z]+))\b",
     re.IGNORECASE,
 )
 EVENTIVE = re.compile(
