@@ -15,6 +15,7 @@ from engrain.runtime.consolidation.rules.equal import LIGHT, event_like
 from engrain.runtime.consolidation.rules.matching import Struck, one_off
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import Token, normalise
+from engrain.runtime.consolidation.rules.vetoes import crossed
 from engrain.runtime.schema import MemoryType
 
 _PROGRESS = re.compile(r"\b(?:is|are|am|'m|'re)\s+\w+ing\b", re.IGNORECASE)
@@ -30,7 +31,6 @@ _LABELS = wording.words(
     "room gate platform seat floor hall chapter page version line bus tram track row grade level step"
 )
 _UNITS = wording.words("euro dollar pound franc g metr ml minut percent hour day week month year kilo mile step time")
-_TO_FROM = re.compile(r"\b(to|from)\s+$", re.IGNORECASE)
 _OCCASION = re.compile(
     r"\b(?:today|tomorrow|tonight|yesterday|this \w+|next \w+|last \w+|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'s\b",
     re.I,
@@ -168,18 +168,6 @@ def _acts(token: Token, sentence: Clause) -> bool:
     """The landlord who raised the rent changes its value, not its topic."""
     behind = sentence.masked[token.end - sentence.start :]
     return bool(re.match(rf"\s+(?:has |have |just )*(?:{cues.TURN_CUE.pattern})", behind, re.IGNORECASE))
-
-
-def crossed(unit: Clause, other: Clause) -> bool:
-    """The flight to Oslo is not the flight from Oslo."""
-    for token in unit.tokens:
-        if token.named and not is_quantity(token) and token.norm in other.norms:
-            mine = _TO_FROM.search(unit.text[: token.start - unit.start])
-            twin = next(t for t in other.tokens if t.norm == token.norm)
-            theirs = _TO_FROM.search(other.text[: twin.start - other.start])
-            if mine and theirs and mine[1].lower() != theirs[1].lower():
-                return True
-    return False
 
 
 def _not_opposite(these: list[Token], those: list[Token]) -> list[Token]:

@@ -14,6 +14,7 @@ from engrain.runtime.consolidation.rules.completions import match_completion
 from engrain.runtime.consolidation.rules.corrections import match_correction
 from engrain.runtime.consolidation.rules.coverage import residue
 from engrain.runtime.consolidation.rules.cues import TURN_CUE
+from engrain.runtime.consolidation.rules.endings import match_ending
 from engrain.runtime.consolidation.rules.equal import event_like, same_statement
 from engrain.runtime.consolidation.rules.flips import match_flip
 from engrain.runtime.consolidation.rules.matching import Struck, match
@@ -76,6 +77,8 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
             return replace(found, latest_only=True)
     if done := match_completion(older, newer):
         return _finding(older, done[0], done[1], "state_change", "what was to do is done")
+    if ended := match_ending(older, newer):
+        return _finding(older, ended[0], ended[1], "state_change", "it ended")
     if aligned := match_change(older, newer):
         found = _finding(older, aligned.struck, aligned.anchor, "state_change", aligned.why)
         return replace(found, latest_only=True)

@@ -63,7 +63,17 @@ SETTLED = (
 )
 """What is said of a task that is no task any more."""
 SETTLED_CUE = re.compile(rf"\b(?:{_any(SETTLED)})\b", re.IGNORECASE)
-ENDING_WORDS, OVER_WORDS = _any(ENDING), _any(OVER)
+BYGONE = (
+    "no_longer came_to_nothing comes_to_nothing fell_through bowed_out called_it_quits called_time_on is_history are_history "
+    "a_thing_of_the_past withdrew pulled_out dropped_out signed_out wound_down wound_up ran_out lapsed expired came_to_an_end "
+    "shut_down packed_it_in gave_it_up moved_out resigned retired handed_back gave_back turned_down said_goodbye_to "
+    "no_more nothing_came_of put_an_end_to stepped_down finished_with broke_off cut_ties parted_ways sold gave_away given_away"
+)
+"""More ways of being over, which need the whole statement beside them."""
+ENDING_WORDS, OVER_WORDS, BYGONE_WORDS = _any(ENDING), _any(OVER), _any(BYGONE)
+_LOOSE = "off gone dead closed dropped sold lost stolen kicked signed_off".split()  # too common to need no object of their own
+_SURE = " ".join(word for word in f"{ENDING} {OVER} {BYGONE}".split() if word not in _LOOSE)
+END_CUE = re.compile(rf"\b(?:{_any(_SURE)})\b", re.IGNORECASE)
 
 PARTLY = re.compile(
     r"\b(?:half(?:way)?|part(?:ly)?|partially|some of|most of|almost|nearly|one of|first (?:part|half|chapter|draft|step|version)|"

@@ -7,16 +7,17 @@ import re
 from engrain.runtime.consolidation.duplicates import normalised_body
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.reading import Reading
+from engrain.runtime.consolidation.rules.vetoes import crossed
 from engrain.runtime.schema import MemoryType
 
 LIGHT = wording.words(
     "pay take have go make use get still turn becom was start do date work be call name own contain includ consist end "
     "list come put keep run give cost find also total full alreadi currently usual general type kind person "
-    "abl happen occur hold stay set sinc subject topic someth somebodi"
+    "done abl happen occur hold stay set sinc subject topic someth somebodi"
 )
 """Words that may stand on one side only: they carry grammar more than meaning."""
 LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan")
-_ORDER = re.compile(r"\b(?:than|instead|rather|before|after|over|from\b.*\bto|because)\b|'s\b.*'s\b", re.IGNORECASE)
+_ORDER = re.compile(r"\b(?:than|prefer\w*\b.*\bto|instead|rather|before|after|over|from\b.*\bto|because)\b|'s\b.*'s\b", re.IGNORECASE)
 _DIRECTED = wording.words(
     "lend borrow owe give send sell pay tell ask beat defeat help teach invit visit hire fire forgiv trust follow report "
     "drive take bring cook kiss hit chase attack push hug thank bite adopt love hate"
@@ -29,8 +30,8 @@ _DUE = re.compile(
 _POINTING = re.compile(r"\W*(?:user noted: )?(?:this|that|it|it's|these|those|here|there)\b", re.IGNORECASE)
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
-    r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|done|removed|deleted|replaced|off|out of|(?:is|are|was) over|gone|sold|"
-    r"lost|ended(?! up)|expired|gave up|given up|instead|dropped|closed|without|hardly|rarely|seldom)\b|n't\b",
+    r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|(?<!be )done|removed|deleted|replaced|off|out of|(?:is|are|was) over|gone|sold|"
+    r"lost|ended(?! up)|expired|gave up|given up|instead|dropped|closed|without|hardly|rarely|seldom|most|few|half(?! past)|both|none|almost|nearly|all|only)\b|n't\b",
     re.IGNORECASE,
 )
 _DENIALS = {"not", "n't", "never"}
@@ -77,6 +78,11 @@ def _same_occasion(older: Reading, newer: Reading) -> bool:
 def _same_words(older: Reading, newer: Reading) -> bool:
     mine, theirs = (reading.norms - LIGHT - LIKING for reading in (older, newer))
     told_again = event_like(older) and shares_source(older, newer)
+    told = shares_source(older, newer)
+    if crossed(older.clause(0, len(older.text)), newer.clause(0, len(newer.text))) or _owners(older, newer):
+        return False
+    if not told and not event_like(older) and bool(_FORMER.search(older.masked)) != bool(_FORMER.search(newer.masked)):
+        return False
     if _one_is_done(older, newer) or _one_quotes(older, newer):
         return False
     if _other_verb(older, newer) or (_happened(older) and not (told_again or shares_date(older, newer))):
@@ -96,6 +102,7 @@ _EVENT = re.compile(
 )
 _UNDER_WAY = re.compile(r"\b(?:is|are|am|'m|'re)\s+(?:\w+ly\s+|still\s+)?\w+ing\b", re.IGNORECASE)
 _PERFECT = re.compile(r"\b(?:has|have|'ve|is|are|was|were)(?: been| now| just| already| finally)*\s+(?:\w+ed|\w+en|read|built|made|done|sold)\b", re.I)
+_FORMER = re.compile(r"\b(?:was|were|had|lived|worked|studied|owned|played|drove|taught|kept|rented)\b", re.IGNORECASE)
 _COPULA = re.compile(r"\b(?:is|are|am|'s|'m|has|have|likes?|loves?|enjoys?|prefers?|hates?)\b|:", re.IGNORECASE)
 
 
@@ -105,6 +112,15 @@ def _other_verb(older: Reading, newer: Reading) -> bool:
     if mine == theirs:
         return False
     return bool(mine and theirs) or not _COPULA.search((older if theirs else newer).masked)
+
+
+def _owners(older: Reading, newer: Reading) -> bool:
+    """Ana's boss Ben is not Ben's boss Ana."""
+    mine, theirs = (
+        {t.norm for t in r.tokens if t.named and r.text[t.end - 2 : t.end + 2].startswith(("'s", "’s")) or t.named and r.text[t.end : t.end + 2] in ("'s", "’s")}
+        for r in (older, newer)
+    )
+    return bool(mine and theirs) and mine != theirs
 
 
 def _one_is_done(older: Reading, newer: Reading) -> bool:
@@ -129,10 +145,10 @@ def _happened(reading: Reading) -> bool:
 
 
 def _nearly(mine: frozenset[str], theirs: frozenset[str], older: Reading, newer: Reading) -> bool:
-    """One message told twice as an event: at most one plain word stands on one side only."""
+    """One message told twice as an event: at most one plain word is left out the second time."""
     odd = mine ^ theirs
     named = {token.norm for reading in (older, newer) for token in reading.tokens if token.named or token.number}
-    return len(odd) <= 1 and len(mine & theirs) >= 3 and not odd & named
+    return len(odd) <= 1 and odd <= mine and len(mine & theirs) >= 3 and not odd & named
 
 
 def _two_people(reading: Reading) -> bool:

@@ -18,7 +18,7 @@ from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.consolidation.rules.states import states
 from engrain.runtime.consolidation.rules.values import OPTIONAL, new_settings
 
-_CUES = (cues.TURN_CUE, cues.NOW_CUE, cues.MEND_CUE, cues.SETTLED_CUE)
+_CUES = (cues.END_CUE, cues.TURN_CUE, cues.NOW_CUE, cues.MEND_CUE, cues.SETTLED_CUE)
 COMMON = 400
 """A probe whose rarest word is in more records than this is about a word that says nothing; it is looked up among the
 latest records only."""

@@ -34,7 +34,7 @@ _CHANGE_VERBS = (
     r"brought|bring|extend|shorten|rebook|transfer|convert|went|adjust|modif|bump|drop|set|correct)\w*"
 )
 
-_TOPIC = r"(?:^|[,.;!?]\s+|\band\s+)(?:user's |the |my |our )?(?P<old>[^,.;!?]+?)"
+_TOPIC = r"(?:^|[,.;!?]\s+|\band\s+)(?:user's |the |my |our )?(?!an? |some |any |every |each |one |last |first |next |no )(?P<old>[^,.;!?]+?)"
 _TABLE: tuple[tuple[Kind, str], ...] = (
     (Kind.REMOVED, r"\bno longer (?:track\w*|need\w* to track|ha(?:s|ve)|need\w*|want\w*)\s+(?P<old>['\"“‘*]_+['\"”’*])"),
     (

@@ -35,6 +35,7 @@ _SHORT_DAYS = {day[:3]: day for day in sorted(wording.WEEKDAYS)} | {
 }
 _NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
 _PRONOUN_VERB = re.compile(r"(?:i|we|you|he|she|they|it|there|that|who|what|here)'(?:d|ve|re|ll|m|s)")
+_OF_A_NOUN = re.compile(r"(?:\b(?:the|a|an|my|their|his|her|this|monthly|weekly)|'s)\s+$", re.IGNORECASE)
 _ONE = re.compile(r"one (?:of|day|another|more)\b", re.IGNORECASE)
 
 
@@ -60,9 +61,14 @@ def tokens(text: str) -> list[Token]:
     folded = synonyms.fold_phrases(_same_length(text))
     for match in _WORD.finditer(folded):
         for norm, named, number in _forms(match, folded):
-            if norm and norm not in wording.FUNCTION_WORDS:
+            if norm and (norm not in wording.FUNCTION_WORDS or _noun(norm, folded[: match.start()])):
                 found.append(Token(norm, match.start(), match.end(), named, number))
     return found
+
+
+def _noun(norm: str, before: str) -> bool:
+    """ "User reports" frames a statement; the report is a thing."""
+    return norm in {"report", "note", "state"} and bool(_OF_A_NOUN.search(before))
 
 
 def norms(text: str) -> frozenset[str]:

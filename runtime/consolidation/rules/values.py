@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import wording
-from engrain.runtime.consolidation.rules.alignment import crossed
+from engrain.runtime.consolidation.rules.vetoes import crossed
 from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.matching import Struck
 from engrain.runtime.consolidation.rules.reading import Clause, Reading

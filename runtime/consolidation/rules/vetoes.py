@@ -21,6 +21,7 @@ _BACK = re.compile(
     r"re-?joined|resumed|restarted|reinstated|after all these)\b",
     re.IGNORECASE,
 )
+_TO_FROM = re.compile(r"\b(to|from)\s+$", re.IGNORECASE)
 _COMING = re.compile(
     r"\b(?:will|'ll|going to|gonna|about to|plans? to|planning (?:to|on)|intends? to|hopes? to|wants? to|would like to|"
     r"looks? forward to|is due to|are due to|is set to|is to|expects? to)\b|"
@@ -78,3 +79,15 @@ def compound(first: Token, second: Token, clause: Clause) -> bool:
     """Whether two words stand together as one name of a thing: the bike helmet, Anna's sister."""
     between = clause.text[first.end - clause.start : second.start - clause.start]
     return between in {" ", "-", "'s ", "’s "}
+
+
+def crossed(unit: Clause, other: Clause) -> bool:
+    """The flight to Oslo is not the flight from Oslo."""
+    for token in unit.tokens:
+        if token.named and not token.number and not token.date and token.norm in other.norms:
+            mine = _TO_FROM.search(unit.text[: token.start - unit.start])
+            twin = next(t for t in other.tokens if t.norm == token.norm)
+            theirs = _TO_FROM.search(other.text[: twin.start - other.start])
+            if mine and theirs and mine[1].lower() != theirs[1].lower():
+                return True
+    return False
