@@ -109,7 +109,7 @@ def test_every_row_is_taken_when_none_are_counted(root: Path) -> None:
     assert len(texts) == 180 - 30 - 1 and "Thanks, bye!" not in texts, "all but what the overlap rule refuses"
     assert corpus.report.discarded_overlap == 31
     assert groups_are_whole(corpus.examples)
-    with pytest.raises(ValidationError, match="use sampling: natural"):
+    with pytest.raises(ValidationError, match="write sampling: natural"):
         MemoraGateData(root=root, rows_per_persona=None)
 
 

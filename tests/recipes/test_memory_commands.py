@@ -70,7 +70,7 @@ def test_add_twice_search_list_show_delete(cli: Cli) -> None:
     hits = cli("search", "Where do I live?", "--user", "ana", "--top-k", "1")["results"]
     assert [hit["record"]["content"] for hit in hits] == ["I moved to Rotterdam."]
     assert hits[0]["record"]["source_turn_ids"] == ["t1"]
-    assert set(hits[0]["route_scores"]) == {"lexical", "dense"}
+    assert set(hits[0]["route_scores"]) >= {"lexical", "dense"}
     record = hits[0]["record"]["id"]
     shown = cli("show", record, "--user", "ana")
     assert [turn["text"] for turn in shown["source_turns"]] == ["I moved to Rotterdam."]
