@@ -105,11 +105,14 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
         return False
     if not topic <= sentence.norms | wording.FRAME_WORDS or _narrowed(lost, gained, topic, unit, sentence):
         return False
-    if explicit and _about_else(lost, gained, sentence):
+    present = bool(cues.NOW_CUE.search(sentence.masked))
+    if (explicit or present) and _about_else(lost, gained, sentence):
         return False
     if not same_kind(lost, gained, unit, sentence, explicit):
         return False
-    if explicit or cues.NOW_CUE.search(sentence.masked):
+    if not explicit and topic & cues.MANY:
+        return False
+    if explicit or present:
         return explicit or _quantity(lost) or not any(t.named for t in lost) or bool(cues.EXCLUSIVE.search(unit.masked))
     # Without any word of change: the very same attribute, of one value at a time, with another number or day.
     rest = {t.norm for t in gained if not is_quantity(t)} - wording.FRAME_WORDS - LIGHT

@@ -82,6 +82,11 @@ PARTLY = re.compile(
     re.IGNORECASE,
 )
 """A part done is not the whole done."""
+MANY = frozenset(
+    "colleagu friend neighbour neighbor pet hobbi project cousin sister brother aunt uncle niec nephew client student plant "
+    "book skill languag allergi grandchild son daughter child cat dog task interest".split()
+)
+"""What one has several of: another one takes no place."""
 SCOPES = frozenset(
     ["weekend", "weekday", "winter", "summer", "spring", "autumn", "morn", "even", "afternoon", "night", "home", "offic", "week", "month", "year", "quarter", "lunch", "dinner", "breakfast", "privat", "person", "profession", "other", "holiday", "secondari", "backup", "guest", "joint"]
 )

@@ -20,7 +20,7 @@ LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan
 _ORDER = re.compile(r"\b(?:than|prefer\w*\b.*\bto|instead|rather|before|after|over|from\b.*\bto|because)\b|'s\b.*'s\b", re.IGNORECASE)
 _DIRECTED = wording.words(
     "lend borrow owe give send sell pay tell ask beat defeat help teach invit visit hire fire forgiv trust follow report "
-    "drive take bring cook kiss hit chase attack push hug thank bite adopt love hate"
+    "drive take bring cook kiss hit chase attack push hug thank bite call manag adopt love hate"
 )
 """Verbs between two people, where order says who did it to whom."""
 _DUE = re.compile(
@@ -94,14 +94,15 @@ def _same_words(older: Reading, newer: Reading) -> bool:
     return not _two_people(older) or (_opens(older) == _opens(newer) and _names(older) == _names(newer))
 
 
-_VERBS = wording.words("work go stay run come keep give hold set find end start call")
+_VERBS = wording.words("work go stay run come keep give hold set find end start call make take get use put turn")
+_BEING, _HAVING = wording.words("work go stay"), wording.words("get keep own hold")
 _EVENT = re.compile(
     r"\b(?:bought|spent|paid|walked|ran|met|visited|saw|watched|attended|ordered|went|drove|flew|drank|ate|slept|scored|"
     r"donated|played|took|received|sent|won|lost|had (?:a|an|lunch|dinner|breakfast|coffee|\d+)|booked|called)\b",
     re.IGNORECASE,
 )
 _UNDER_WAY = re.compile(r"\b(?:is|are|am|'m|'re)\s+(?:\w+ly\s+|still\s+)?\w+ing\b", re.IGNORECASE)
-_PERFECT = re.compile(r"\b(?:has|have|'ve|is|are|was|were)(?: been| now| just| already| finally)*\s+(?:\w+ed|\w+en|read|built|made|done|sold)\b", re.I)
+_PERFECT = re.compile(r"\b(?:has|have|'ve|is|are|was|were)(?: been| now| just| already| finally)*\s+(?:\w+ed|\w+en|read|built|made|done|sold)\b|\b(?:user|i|we)\s+(?:\w+ly\s+)?\w+ed\b", re.I)
 _FORMER = re.compile(r"\b(?:was|were|had|lived|worked|studied|owned|played|drove|taught|kept|rented)\b", re.IGNORECASE)
 _COPULA = re.compile(r"\b(?:is|are|am|'s|'m|has|have|likes?|loves?|enjoys?|prefers?|hates?)\b|:", re.IGNORECASE)
 
@@ -111,7 +112,10 @@ def _other_verb(older: Reading, newer: Reading) -> bool:
     mine, theirs = older.norms & _VERBS, newer.norms & _VERBS
     if mine == theirs:
         return False
-    return bool(mine and theirs) or not _COPULA.search((older if theirs else newer).masked)
+    bare, verbs = (older, theirs) if theirs else (newer, mine)
+    if (mine and theirs) or not _COPULA.search(bare.masked):
+        return True
+    return not verbs <= (_HAVING if re.search(r"\b(?:has|have)\b", bare.masked) else _VERBS - _HAVING if bare.parts[0].liking else _BEING | _HAVING)
 
 
 def _owners(older: Reading, newer: Reading) -> bool:

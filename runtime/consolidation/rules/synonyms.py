@@ -15,7 +15,7 @@ SAME = (
     "finish: complete completion; start: begin commence; due: deadline; fly: flight flights; "
     "leave: depart departure; arrive: arrival; weigh: weight; born: birth birthday; marry: marriage wedding; "
     "allergic: allergy allergies; break: fracture; give: donate donation; "
-    "afraid: scared frightened fear terrified frighten; colleague: coworker workmate; boss: manager supervisor; "
+    "afraid: scared frightened fear terrified frighten; colleague: coworker workmate; boss: supervisor; "
     "flatmate: roommate housemate; shop: supermarket; big: large; trip: journey; photo: photograph; company: firm; "
     "salary: wage wages; uni: university; thesis: dissertation; lawyer: attorney solicitor; sick: ill; "
     "film: movie; cost: price; steal: theft; try: attempt; insure: insurance; renew: renewal; appointment: appt; "

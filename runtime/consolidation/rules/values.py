@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.vetoes import crossed
 from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.matching import Struck
@@ -84,7 +84,7 @@ def _too_vague(attribute: frozenset[str], text: str) -> bool:
 def match_setting(setting: Setting, older: Reading, newer: Reading) -> Struck | None:
     """Where the older record gives this attribute another value of the same kind, or None."""
     wanted = setting.attribute - OPTIONAL
-    if not wanted or setting.value.norms <= older.norms:
+    if not wanted or wanted & cues.MANY or setting.value.norms <= older.norms:
         return None
     for unit in (*older.parts, *older.sentences):
         if (unit.hedged and not wording.FUTURE.search(unit.masked)) or unit.past_habit or unit.negative:
