@@ -110,7 +110,7 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
         return False
     if not same_kind(lost, gained, unit, sentence, explicit):
         return False
-    if not explicit and topic & cues.MANY:
+    if not explicit and topic & cues.MANY and not _quantity(lost):
         return False
     if explicit or present:
         return explicit or _quantity(lost) or not any(t.named for t in lost) or bool(cues.EXCLUSIVE.search(unit.masked))
@@ -131,6 +131,7 @@ _SCHEDULE = wording.words(
 def _about_else(lost: list[Token], gained: list[Token], sentence: Clause) -> bool:
     """A verb of change with a noun of its own before the new value changes that thing, not the older record's."""
     values = [t for t in gained if is_quantity(t)] if _quantity(lost) else [t for t in gained if t.named]
+    values = values or [t for t in gained if t not in _not_opposite(gained, lost)]
     first = values[0].start if values else sentence.end
     rest = (t for t in gained if t.start < first and not t.named)
     return any(not (_plays(t) or _acts(t, sentence) or t.norm in _SCHEDULE or _turns(t, sentence)) for t in rest)

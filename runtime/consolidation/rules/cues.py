@@ -84,7 +84,7 @@ PARTLY = re.compile(
 """A part done is not the whole done."""
 MANY = frozenset(
     "colleagu friend neighbour neighbor pet hobbi project cousin sister brother aunt uncle niec nephew client student plant "
-    "book skill languag allergi grandchild son daughter child cat dog task interest".split()
+    "skill languag allergi grandchild son daughter task interest".split()
 )
 """What one has several of: another one takes no place."""
 SCOPES = frozenset(

@@ -84,7 +84,7 @@ def _too_vague(attribute: frozenset[str], text: str) -> bool:
 def match_setting(setting: Setting, older: Reading, newer: Reading) -> Struck | None:
     """Where the older record gives this attribute another value of the same kind, or None."""
     wanted = setting.attribute - OPTIONAL
-    if not wanted or wanted & cues.MANY or setting.value.norms <= older.norms:
+    if not wanted or wanted <= cues.MANY or setting.value.norms <= older.norms:
         return None
     for unit in (*older.parts, *older.sentences):
         if (unit.hedged and not wording.FUTURE.search(unit.masked)) or unit.past_habit or unit.negative:
