@@ -17,7 +17,7 @@ TIME_WORDS = frozenset(
 DAY_PARTS = frozenset(normalise(word) for word in ("morning", "evening", "afternoon", "night", "weekend"))
 HEADS = wording.words(
     "list task item to-do todo thing project plan subscript membership appoint event status time app trip visit account job idea "
-    "habit degre cours lesson seat take use go do make get have"
+    "habit degre cours lesson seat take use go do make get have need want requir"
 )
 """Nouns that only say what kind of thing a name stands for."""
 _HEAD_OF = {

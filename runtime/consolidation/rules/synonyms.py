@@ -11,7 +11,7 @@ SAME = (
     "doctor: physician gp; physio: physiotherapist; phone: mobile cellphone smartphone telephone; bike: bicycle; "
     "car: automobile; sofa: couch; tv: television telly; holiday: vacation; tap: faucet; coriander: cilantro; "
     "aubergine: eggplant; courgette: zucchini; rubbish: trash garbage; buy: purchase acquire; "
-    "work: employ employed employment; fix: repair mend; live: reside dwell residence; "
+    "intern: internship; work: employ employed employment; fix: repair mend; live: reside dwell residence; "
     "finish: complete completion; start: begin commence; due: deadline; fly: flight flights; "
     "leave: depart departure; arrive: arrival; weigh: weight; born: birth birthday; marry: marriage wedding; "
     "allergic: allergy allergies; break: fracture; give: donate donation; "
@@ -37,6 +37,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"\b(?:runs?|ran|running) out\b(?= (?:on|in|at|by)\b)", "ends"),
     (r"\b(?:was|were|got) (?:given|handed) birth\b", "born"),
     (r"\bgot through\b(?= (?:the|my|their|his|her)\b[^.]{0,30}\b(?:test|exam))", "passed"),
+    (r"\bto phone\b(?= (?:the|a|my|mum|dad|[A-Z]))", "call"),
     (r"\bto ring\b(?= (?:the|a|my|mum|dad|[A-Z]))", "call"),
     (r"\bcurrent account\b", "giro"),
     (r"\bwent (?:out|off)\b(?= (?:today|yesterday|this|in the|by|on)\b)", "sent"),

@@ -23,7 +23,7 @@ class Kind(StrEnum):
     CORRECTED = "corrected"
 
 
-_STOP = r"(?=\s*(?:[,.:](?!\d)|[;!?–—]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter all\b|\b(?:in|since|as of|back in) (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})\b|\band (?:user|i|now|they|is|has|started)\b|$))"
+_STOP = r"(?=\s*(?:[,.:](?!\d)|[;!?–—]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter\b|\bdue to\b|\bfollowing\b|\bthanks to\b|\b(?:in|since|as of|back in) (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})\b|\band (?:user|i|now|they|is|has|started)\b|$))"
 _LISTS = (
     r"(?:list|lists|to-?dos?|tasks?|tracker|calendar|agenda|wishlist|watchlist|reminders?|objectives?|deliverables?|"
     r"stakeholders?|attendees?|decisions?|items?|points?|recipients?|plan|schedule|basket|cart|fields?|section|"
@@ -72,7 +72,7 @@ _TABLE: tuple[tuple[Kind, str], ...] = (
     (Kind.ENDED, rf"\b(?:{cues.ENDING_WORDS})\s+(?:on\s+)?(?P<old>.+?){_STOP}"),
     (Kind.PARTED, rf"\b(?:lost|scrapped|recycled|wrecked|totalled|gave up)\s+(?P<old>.+?){_STOP}"),
     (Kind.PARTED, r"\b(?:donated|passed on|gave|given|handed)\s+(?P<old>[^.,;!?]+?)\s+(?:to|away)\b"),
-    (Kind.ENDED, rf"\bmoved out(?: of)?\s+(?P<old>.+?)(?:\s+(?:into|to)\b|{_STOP})"),
+    (Kind.ENDED, rf"\bmoved out(?: of)?\s+(?P<old>.+?)(?=\s+(?:into|to|and)\b|\s*[,.;!?]|\s*$)"),
     (Kind.LEFT, rf"\b(?:resigned from|handed in (?:my|the|their) notice at|moved on from|parted ways with|divorced|separated from|fired|sacked|(?:laid off|let go|fired|sacked|dismissed|made redundant) (?:by|from|at))\s+(?P<old>.+?){_STOP}"),
     (Kind.CANCELLED, rf"{_TOPIC}(?:\s+(?:is|are|was|were|has|have|had|got|'s|been|now|finally|already|all|officially|just|being))+\s+(?:{cues.OVER_WORDS})\b(?!\s+(?:to|for|with|by two)\b)"),
     (Kind.CANCELLED, rf"{_TOPIC}\s+(?:fell through|came to an end|has come to an end|expired|ran out|ended|lapsed|died|broke down for good|(?:won't|will not|isn't going to|is not going to) (?:happen|take place|go ahead))\b"),
