@@ -1,4 +1,5 @@
 """Who acts in a record: what another person did finishes, ends or sells nothing of the user's."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
@@ -12,8 +13,10 @@ _ACTS = re.compile(
     r"\W*(?P<name>[A-Z][\w'’-]+)(?: [A-Z][\w'’-]+)?(?:,[^,]{2,40},)? (?:has|have|had|is|was|no longer|does|did|will|got|gave|sold|left|took|"
     r"made|went|sent|wrote|paid|bought|quit|met|said|says|thinks|wants|finally|already|just|[a-z]+ed)\b"
 )
-_OWN = frozenset(
-    ["User", "I", "We", "My", "Our", "The", "A", "An", "This", "That", "These", "Those", "It", "They", "He", "She", "There", "Here", "Today", "Yesterday", "Now", "Then", "After", "Before", "Since", "All", "Both", "Some", "No", "Not", "Just", "Also", "And", "But", "So", "Finally", "Got", "Turns", "Correction", "Update", "Done", "Finished", "Everything", "Nobody", "Someone", "What", "Which", "As", "In", "On", "At", "For", "From", "With"]
+_OWN = wording.words(
+    "User I We My Our The A An This That These Those It They He She There Here Today Yesterday Now Then After "
+    "Before Since All Both Some No Not Just Also And But So Finally Got Turns Correction Update Done Finished "
+    "Everything Nobody Someone What Which As In On At For From With"
 )
 
 

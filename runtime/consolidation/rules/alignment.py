@@ -13,6 +13,7 @@ from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.equal import LIGHT, event_like
 from engrain.runtime.consolidation.rules.matching import Struck, one_off
+from engrain.runtime.consolidation.rules.narrowing import OPPOSITE, acts, is_quantity, narrowed, not_opposite, plays
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import Token, normalise
 from engrain.runtime.consolidation.rules.vetoes import crossed
@@ -24,9 +25,6 @@ _NOT = re.compile(r"\b(?:not|never|n't|hasn't|didn't|isn't|won't|without)\s+(?:\
 _TOPICAL = re.compile(
     r"\b(?:with|for|about|of|between|against|from|and)\s+(?:the\s+|a\s+|my\s+|user's\s+)?$", re.IGNORECASE
 )
-_JOINS = re.compile(
-    r"\s+(?:with|for|about|of|from|to|in|at|on)\s+(?:the\s+|a\s+|an\s+|my\s+|their\s+|user's\s+)?", re.I
-)
 _LABELS = wording.words(
     "room gate platform seat floor hall chapter page version line bus tram track row grade level step"
 )
@@ -35,13 +33,6 @@ _OCCASION = re.compile(
     r"\b(?:today|tomorrow|tonight|yesterday|this \w+|next \w+|last \w+|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'s\b",
     re.I,
 )
-_OPPOSITES = (
-    "short long brief detailed", "strong mild weak", "hot cold warm", "small big large", "early late", "open closed", "dark light milk",
-    "sweet salty savoury", "quiet loud", "formal informal casual", "morning evening", "window aisle",
-    "black white", "red white", "single married engaged divorced widowed separated", "vegan vegetarian", "on off", "left right",
-    "car train bus bike tram metro ferry foot", "full-time part-time", "remote onsite hybrid", "paper digital", "fast slow", "cheap expensive",
-)  # fmt: skip
-_OPPOSITE = [frozenset(normalise(word) for word in group.split()) for group in _OPPOSITES]
 SINGLE = wording.words("goal target budget limit rent salari weigh password pin age curfew dosag dose allow")
 """Attributes that have one value at a time, so that another value later needs no word of change."""
 
@@ -103,7 +94,7 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     gained = [token for token in sentence.tokens if token.norm not in older.norms]
     if not lost or not topic - wording.FRAME_WORDS - LIGHT or not stands_together(lost, unit):
         return False
-    if not topic <= sentence.norms | wording.FRAME_WORDS or _narrowed(lost, gained, topic, unit, sentence):
+    if not topic <= sentence.norms | wording.FRAME_WORDS or narrowed(lost, gained, topic, unit, sentence):
         return False
     present = bool(cues.NOW_CUE.search(sentence.masked))
     if (explicit or present) and _about_else(lost, gained, sentence):
@@ -131,15 +122,15 @@ _SCHEDULE = wording.words(
 def _about_else(lost: list[Token], gained: list[Token], sentence: Clause) -> bool:
     """A verb of change with a noun of its own before the new value changes that thing, not the older record's."""
     values = [t for t in gained if is_quantity(t)] if _quantity(lost) else [t for t in gained if t.named]
-    values = values or [t for t in gained if t not in _not_opposite(gained, lost)]
+    values = values or [t for t in gained if t not in not_opposite(gained, lost)]
     first = values[0].start if values else sentence.end
     rest = (t for t in gained if t.start < first and not t.named)
-    return any(not (_plays(t) or _acts(t, sentence) or t.norm in _SCHEDULE or _turns(t, sentence)) for t in rest)
+    return any(not (plays(t) or acts(t, sentence) or t.norm in _SCHEDULE or _turns(t, sentence)) for t in rest)
 
 
 def _turns(token: Token, sentence: Clause) -> bool:
     surface = sentence.text[token.start - sentence.start : token.end - sentence.start]
-    return bool(cues.TURN_CUE.match(surface)) or surface.endswith("ly") or surface.endswith("ed")
+    return bool(cues.TURN_CUE.match(surface)) or surface.endswith(("ly", "ed"))
 
 
 def _after_value(sentence: Clause, gained: list[Token]) -> set[str]:
@@ -153,66 +144,6 @@ def stands_together(lost: list[Token], unit: Clause) -> bool:
     inside = [t for t in unit.tokens if lost[0].start < t.start < lost[-1].start]
     gone = {token.norm for token in lost}
     return all(t.norm in gone | wording.FRAME_WORDS | LIGHT or t.number for t in inside)
-
-
-def _narrowed(lost: list[Token], gained: list[Token], topic: frozenset[str], unit: Clause, sentence: Clause) -> bool:
-    """Whether one of the two is about a narrower thing: the work laptop, the budget of the trip, the weekend."""
-    named = wording.WEEKDAYS
-    odd = {t.norm for t in (*lost, *gained)}
-    lost, gained = _not_opposite(lost, gained), _not_opposite(gained, lost)
-    acting = {t.norm for t in gained if _acts(t, sentence)}
-    if odd & (cues.SCOPES - named) or ((odd - acting) & wording.PEOPLE - topic and not topic & wording.PEOPLE):
-        return True
-    if wording.RECURRING.search(sentence.masked) and not wording.RECURRING.search(unit.masked):
-        return True
-    return _modified(gained, topic, sentence) or _modified(lost, topic, unit)
-
-
-def _acts(token: Token, sentence: Clause) -> bool:
-    """The landlord who raised the rent changes its value, not its topic."""
-    behind = sentence.masked[token.end - sentence.start :]
-    return bool(re.match(rf"\s+(?:has |have |just )*(?:{cues.TURN_CUE.pattern})", behind, re.IGNORECASE))
-
-
-def _not_opposite(these: list[Token], those: list[Token]) -> list[Token]:
-    """Without words whose opposite is on the other side: those are the value itself."""
-    other = {token.norm for token in those}
-    return [t for t in these if not any(t.norm in group and other & group for group in _OPPOSITE)]
-
-
-def _modified(odd: list[Token], topic: frozenset[str], clause: Clause) -> bool:
-    """A word of one side only right before a shared noun, or joined to it by a preposition without being a value."""
-    new = {token.start: token for token in odd}
-    for first, second in zip(clause.tokens, clause.tokens[1:], strict=False):
-        between = clause.text[first.end - clause.start : second.start - clause.start]
-        if (
-            first.start in new
-            and second.norm in topic
-            and not second.named
-            and between in (" ", "-")
-            and not _plays(first)
-        ):
-            return True
-        joined = first.norm in topic and not first.named and second.start in new and not is_quantity(second)
-        if joined and _JOINS.fullmatch(between) and not second.named:
-            return True
-    return False
-
-
-def _plays(token: Token) -> bool:
-    """A verb or word of change before a noun narrows nothing; "work" and "home" do."""
-    if token.norm in {"work", "home"}:
-        return False
-    return (
-        bool(cues.TURN_CUE.fullmatch(token.norm))
-        or token.norm in LIGHT | wording.FRAME_WORDS
-        or token.norm.endswith("ed")
-        or token.number
-    )
-
-
-def is_quantity(token: Token) -> bool:
-    return token.number or token.date
 
 
 def _quantity(found: list[Token]) -> bool:
@@ -244,7 +175,7 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
             (t.named or sentence.text[t.start - sentence.start].isupper()) and not is_quantity(t) for t in gained
         )
     words = {t.norm for t in lost}
-    return any(words & group and {t.norm for t in gained} & group - words for group in _OPPOSITE)
+    return any(words & group and {t.norm for t in gained} & group - words for group in OPPOSITE)
 
 
 def kinds(found: list[Token], clause: Clause) -> set[str]:

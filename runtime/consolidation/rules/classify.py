@@ -2,6 +2,7 @@
 
 The rules would rather miss a change than hide a fact: whatever they do not recognise is ignored.
 """
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """A task, plan or thing under way that the newer record tells to be done: every word of it again, in the past."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
@@ -107,7 +108,9 @@ def _settles(sentence: Clause, task: list[Token], opening: str, older: Reading, 
 
 
 _ENDS = wording.words("finish complet sort settl handl tick check wrap accomplish final done")
-_TELIC = wording.words("assembl build paint fix pack instal renov knit clean translat organ sew weld restor unpack fill prepar")
+_TELIC = wording.words(
+    "assembl build paint fix pack instal renov knit clean translat organ sew weld restor unpack fill prepar"
+)
 _AROUND = wording.words("hunt search process thing task today back off up out")
 
 
@@ -129,7 +132,11 @@ def _other_object(sentence: Clause, task: list[Token]) -> bool:
             and not (_PAST.fullmatch(second.norm) or _when(second, sentence))
         ):
             return True
-        if first.norm not in things and second.norm in things and re.fullmatch(r"\s(?:of|by|about)\s(?:the |a |an |my )?", between):
+        if (
+            first.norm not in things
+            and second.norm in things
+            and re.fullmatch(r"\s(?:of|by|about)\s(?:the |a |an |my )?", between)
+        ):
             return True
     return False
 

@@ -1,14 +1,16 @@
 """Corrections: the same event or fact told again with one value mended."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
 import re
 
 from engrain.runtime.consolidation.rules import cues, wording
-from engrain.runtime.consolidation.rules.alignment import is_quantity, kinds, stands_together
+from engrain.runtime.consolidation.rules.alignment import kinds, stands_together
 from engrain.runtime.consolidation.rules.coverage import trim
 from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.matching import Struck
+from engrain.runtime.consolidation.rules.narrowing import is_quantity
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import Token
 

@@ -1,4 +1,5 @@
 """Which stretch of an older record says a thing, and what the record says besides."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
@@ -9,10 +10,8 @@ from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import normalise
 from engrain.runtime.consolidation.rules.vetoes import compound
 
-TIME_WORDS = frozenset(
-    normalise(word)
-    for word in ["today", "yesterday", "tonight", "tomorrow", "morning", "evening", "afternoon", "night", "week", "weekend", "month", "day", "soon", "earlier", "recently", "last", "next", "year"]
-)
+_TIME = "today yesterday tonight tomorrow morning evening afternoon night week weekend month day soon earlier recently last next year"
+TIME_WORDS = frozenset(normalise(word) for word in wording.words(_TIME))
 """Normalised words of time, which say when and not what."""
 DAY_PARTS = frozenset(normalise(word) for word in ("morning", "evening", "afternoon", "night", "weekend"))
 HEADS = wording.words(

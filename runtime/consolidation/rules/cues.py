@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from engrain.runtime.consolidation.rules import wording
+
 
 def _any(*groups: str) -> str:
     """One alternative of all words of the groups; a star stands for any ending, an underscore for a space."""
@@ -71,8 +73,9 @@ BYGONE = (
 )
 """More ways of being over, which need the whole statement beside them."""
 ENDING_WORDS, OVER_WORDS, BYGONE_WORDS = _any(ENDING), _any(OVER), _any(BYGONE)
-_LOOSE = "off gone dead closed dropped sold lost stolen kicked signed_off".split()  # too common to need no object of their own
-_SURE = " ".join(word for word in f"{ENDING} {OVER} {BYGONE}".split() if word not in _LOOSE)
+_LOOSE = wording.words("off gone dead closed dropped sold lost stolen kicked signed_off")
+"""Too common to need no object of their own."""
+_SURE = " ".join(sorted(wording.words(f"{ENDING} {OVER} {BYGONE}") - _LOOSE))
 END_CUE = re.compile(rf"\b(?:{_any(_SURE)})\b", re.IGNORECASE)
 
 PARTLY = re.compile(
@@ -82,13 +85,14 @@ PARTLY = re.compile(
     re.IGNORECASE,
 )
 """A part done is not the whole done."""
-MANY = frozenset(
+MANY = wording.words(
     "colleagu friend neighbour neighbor pet hobbi project cousin sister brother aunt uncle niec nephew client student plant "
-    "skill languag allergi grandchild son daughter task interest".split()
+    "skill languag allergi grandchild son daughter task interest"
 )
 """What one has several of: another one takes no place."""
-SCOPES = frozenset(
-    ["weekend", "weekday", "winter", "summer", "spring", "autumn", "morn", "even", "afternoon", "night", "home", "offic", "week", "month", "year", "quarter", "lunch", "dinner", "breakfast", "privat", "person", "profession", "other", "holiday", "secondari", "backup", "guest", "joint"]
+SCOPES = wording.words(
+    "weekend weekday winter summer spring autumn morn even afternoon night home offic week month year quarter "
+    "lunch dinner breakfast privat person profession other holiday secondari backup guest joint"
 )
 """Words that narrow what a statement is about: with one on one side only, two statements are of two things."""
 EXCLUSIVE = re.compile(

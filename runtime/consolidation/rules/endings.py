@@ -1,4 +1,5 @@
 """An end told in any wording: a word of ending beside every word of the older statement, with no other thing between."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
@@ -16,10 +17,13 @@ from engrain.runtime.schema import MemoryType
 
 _END = cues.END_CUE
 _DENIED = re.compile(
-    r"(?:\bnot|\bnever|n't|\bwithout|\bhardly|\balmost|\bnearly|\bto|\bif|\bwill|\bwould|\bcould|\bmight)\s+(?:\w+\s+)?$", re.IGNORECASE
+    r"(?:\bnot|\bnever|n't|\bwithout|\bhardly|\balmost|\bnearly|\bto|\bif|\bwill|\bwould|\bcould|\bmight)\s+(?:\w+\s+)?$",
+    re.IGNORECASE,
 )
 _ANOTHERS = re.compile(r"\s+(?:its|his|her|(?:a|an|one|some)\s)", re.IGNORECASE)
-_OFF_ROUTE = re.compile(r"\boff\s+(?:the|a|an|my|their|user's)\b|\bover\s+(?:the|a|an|my|their|\d)|\bover to\b", re.IGNORECASE)
+_OFF_ROUTE = re.compile(
+    r"\boff\s+(?:the|a|an|my|their|user's)\b|\bover\s+(?:the|a|an|my|their|\d)|\bover to\b", re.IGNORECASE
+)
 
 
 def match_ending(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
@@ -41,13 +45,20 @@ def _happened(older: Reading, unit: Clause) -> bool:
     """What happened stays true; what is planned or lasts may end."""
     if unit.due or wording.FUTURE.search(unit.masked):
         return False
-    return older.record.memory_type is MemoryType.EPISODIC and not re.search(r"\b(?:is|are|am|'m|'re)\s+\w+ing\b", unit.masked)
+    return older.record.memory_type is MemoryType.EPISODIC and not re.search(
+        r"\b(?:is|are|am|'m|'re)\s+\w+ing\b", unit.masked
+    )
 
 
 def _needed(unit: Clause) -> frozenset[str]:
     """Every word of the statement but its verb: two at least, or a name, or the only one there is."""
     tokens = [token for token in unit.tokens if token.norm not in LIGHT | wording.FRAME_WORDS | TIME_WORDS]
-    if tokens and not tokens[0].named and len(tokens) > 1 and re.match(r"\W*(?:user|i|we)\b(?!'s)", unit.masked, re.IGNORECASE):
+    if (
+        tokens
+        and not tokens[0].named
+        and len(tokens) > 1
+        and re.match(r"\W*(?:user|i|we)\b(?!'s)", unit.masked, re.IGNORECASE)
+    ):
         tokens = tokens[1:]
     words = frozenset(token.norm for token in tokens)
     enough = len(words) > 1 or any(token.named and not token.number and not token.date for token in tokens)
@@ -58,9 +69,9 @@ def _ends(needed: frozenset[str], sentence: Clause, older: Reading, newer: Readi
     if sentence.hedged or sentence.past_habit or other_agent(older, newer, sentence):
         return False
     for cue in _END.finditer(sentence.masked):
-        if not _DENIED.search(sentence.masked[: cue.start()]) and not _OFF_ROUTE.match(sentence.masked, cue.start()):
-            if _beside(needed, cue, sentence, older):
-                return True
+        denied = _DENIED.search(sentence.masked[: cue.start()]) or _OFF_ROUTE.match(sentence.masked, cue.start())
+        if not denied and _beside(needed, cue, sentence, older):
+            return True
     return False
 
 
@@ -79,7 +90,12 @@ def _beside(needed: frozenset[str], cue: re.Match[str], sentence: Clause, older:
         start, end = token.start - sentence.start, token.end - sentence.start
         own = token.norm in older.norms or cue.start() <= start < cue.end()
         joined = before is not None and before.norm in older.norms and compound(before, token, sentence)
-        if not own and begin <= start and (start < last or joined) and not _light(token.norm, sentence.text[start:end], joined):
+        if (
+            not own
+            and begin <= start
+            and (start < last or joined)
+            and not _light(token.norm, sentence.text[start:end], joined)
+        ):
             return False
         before = token
     return True

@@ -1,4 +1,5 @@
 """Does an older record say what a newer one takes back, and is that all it says?"""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
 """Numbers, clock times and measures in one form, so that 2 kilos are 2000 g and half past five is 5:30."""
+# ruff: noqa: E501  (a pattern reads best on one line)
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
 
-_SMALL = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
+_SMALL = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
+_TENS = ("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred")
 NUMBER_WORDS = {word: str(value) for value, word in enumerate(_SMALL)} | {
-    word: str(10 * place)
-    for place, word in enumerate(["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred"], 3)
-}
-ORDINALS = {
-    word: str(place)
-    for place, word in enumerate(["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"], 1)
+    word: str(10 * place) for place, word in enumerate(_TENS, 3)
 }
 _UNITS: dict[str, tuple[str, str]] = {
     form: (base, factor)

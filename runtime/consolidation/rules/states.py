@@ -102,5 +102,9 @@ def ends(new: State, old: State, newer: Reading) -> bool:
     if wording.SECOND.search(newer.masked) or _PARTLY.search(newer.masked):
         return False
     if new.attribute == "workplace":
-        return new.now and new.value not in {"home", "night", "nights", "the office"} and not wording.RECURRING.search(newer.masked)
+        return (
+            new.now
+            and new.value not in {"home", "night", "nights", "the office"}
+            and not wording.RECURRING.search(newer.masked)
+        )
     return not (new.attribute == "residence" and _AT_WORK.search(newer.masked))

@@ -1,6 +1,5 @@
 """Everyday words that mean the same in a statement about somebody's life, and phrases that stand for one word."""
 
-
 from __future__ import annotations
 
 import re

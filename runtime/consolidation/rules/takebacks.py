@@ -72,7 +72,7 @@ _TABLE: tuple[tuple[Kind, str], ...] = (
     (Kind.ENDED, rf"\b(?:{cues.ENDING_WORDS})\s+(?:on\s+)?(?P<old>.+?){_STOP}"),
     (Kind.PARTED, rf"\b(?:lost|scrapped|recycled|wrecked|totalled|gave up)\s+(?P<old>.+?){_STOP}"),
     (Kind.PARTED, r"\b(?:donated|passed on|gave|given|handed)\s+(?P<old>[^.,;!?]+?)\s+(?:to|away)\b"),
-    (Kind.ENDED, rf"\bmoved out(?: of)?\s+(?P<old>.+?)(?=\s+(?:into|to|and)\b|\s*[,.;!?]|\s*$)"),
+    (Kind.ENDED, r"\bmoved out(?: of)?\s+(?P<old>.+?)(?=\s+(?:into|to|and)\b|\s*[,.;!?]|\s*$)"),
     (Kind.LEFT, rf"\b(?:resigned from|handed in (?:my|the|their) notice at|moved on from|parted ways with|divorced|separated from|fired|sacked|(?:laid off|let go|fired|sacked|dismissed|made redundant) (?:by|from|at))\s+(?P<old>.+?){_STOP}"),
     (Kind.CANCELLED, rf"{_TOPIC}(?:\s+(?:is|are|was|were|has|have|had|got|'s|been|now|finally|already|all|officially|just|being))+\s+(?:{cues.OVER_WORDS})\b(?!\s+(?:to|for|with|by two)\b)"),
     (Kind.CANCELLED, rf"{_TOPIC}\s+(?:fell through|came to an end|has come to an end|expired|ran out|ended|lapsed|died|broke down for good|(?:won't|will not|isn't going to|is not going to) (?:happen|take place|go ahead))\b"),

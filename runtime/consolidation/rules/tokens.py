@@ -151,10 +151,8 @@ def _word(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
     if lower in wording.NOT_NAMES:
         return [(normalise(lower), False, False)]
     opens = match.start() == 0 or text[: match.start()].rstrip(" '\"“‘").endswith((".", "!", "?", ":"))
-    named = (
-        any(mark.isdigit() for mark in surface)
-        or (surface[0].isupper()
-        and (not opens or (len(surface) > 1 and surface.isupper())))
+    named = any(mark.isdigit() for mark in surface) or (
+        surface[0].isupper() and (not opens or (len(surface) > 1 and surface.isupper()))
     )
     if lower in _MONTHS or lower.rstrip("s") in wording.WEEKDAYS:
         return [(lower.rstrip("s") if lower.rstrip("s") in wording.WEEKDAYS else lower, True, False)]

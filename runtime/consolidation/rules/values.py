@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import cues, wording
-from engrain.runtime.consolidation.rules.vetoes import crossed
 from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.matching import Struck
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.vetoes import crossed
 
 _CHANGED = (
     r"(?:rais|increas|lower|reduc|cut|chang|set|updat|revis|switch|upgrad|downgrad|mov|push|postpon|reschedul|rebook|"
