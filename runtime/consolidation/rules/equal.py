@@ -110,7 +110,7 @@ _PERFECT = re.compile(
     re.I,
 )
 _FORMER = re.compile(r"\b(?:was|were|had|lived|worked|studied|owned|played|drove|taught|kept|rented)\b", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"['’]s$|['’]s\W$")
+_POSSESSIVE = re.compile(r"['’]s$")
 _COPULA = re.compile(r"\b(?:is|are|am|'s|'m|has|have|likes?|loves?|enjoys?|prefers?|hates?)\b|:", re.IGNORECASE)
 
 
@@ -134,7 +134,7 @@ def _other_verb(older: Reading, newer: Reading) -> bool:
 def _owners(older: Reading, newer: Reading) -> bool:
     """Ana's boss Ben is not Ben's boss Ana."""
     mine, theirs = (
-        {t.norm for t in r.tokens if t.named and _POSSESSIVE.search(r.text[t.start : t.end + 2])}
+        {t.norm for t in r.tokens if t.named and _POSSESSIVE.search(r.text[t.start : t.end])}
         for r in (older, newer)
     )
     return bool(mine and theirs) and mine != theirs

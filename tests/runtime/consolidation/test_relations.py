@@ -180,7 +180,7 @@ def test_jobs_are_rebuilt_after_a_wave_unless_in_paper_order(
     memory: Memory, client: OnlineClient, server: LocalServer, say: Say
 ) -> None:
     for day, value in enumerate((20, 35, 50)):
-        say(f"User's standing order for charity each month is {value} euros, as of spring.", day)
+        say(f"User's standing order for charity each month is {value} euros, since spring.", day)
 
     def script(asked: dict[str, Any]) -> str:
         anchor = asked["TARGET"]["text"].split(" is ")[1][:8]
