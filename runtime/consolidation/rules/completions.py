@@ -158,6 +158,11 @@ def _result(opening: str, sentence: Clause) -> bool:
     )
 
 
+def outcome(newer: Reading) -> bool:
+    """Whether the record tells that something came that somebody may have looked or waited for."""
+    return any(re.search(ended, newer.masked, re.IGNORECASE) for _, ended in _OUTCOMES)
+
+
 def past_verbs(newer: Reading) -> frozenset[str]:
     """Words in a form of the past: what may have been a task."""
     return frozenset(t.norm for t in newer.tokens if _PAST.fullmatch(newer.text[t.start : t.end]))

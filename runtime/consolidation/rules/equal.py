@@ -134,8 +134,7 @@ def _other_verb(older: Reading, newer: Reading) -> bool:
 def _owners(older: Reading, newer: Reading) -> bool:
     """Ana's boss Ben is not Ben's boss Ana."""
     mine, theirs = (
-        {t.norm for t in r.tokens if t.named and _POSSESSIVE.search(r.text[t.start : t.end])}
-        for r in (older, newer)
+        {t.norm for t in r.tokens if t.named and _POSSESSIVE.search(r.text[t.start : t.end])} for r in (older, newer)
     )
     return bool(mine and theirs) and mine != theirs
 

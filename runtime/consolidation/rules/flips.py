@@ -11,7 +11,7 @@ from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.schema import MemoryType
 
 _LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan keen care")
-_DROPPED = _LIKING | wording.words(
+DROPPED = _LIKING | wording.words(
     "come grow start day everi often regular usual alway frequent general anymor normal typic"
 )
 _PAST = re.compile(r"\b(?:did|was|were|had|\w+ed)\b", re.IGNORECASE)
@@ -27,7 +27,7 @@ def match_flip(older: Reading, newer: Reading) -> Struck | None:
             return None
     if wording.ONE_OFF.search(newer.masked) and not wording.ONE_OFF.search(older.masked):
         return None
-    if older.norms - _DROPPED != newer.norms - _DROPPED or not older.norms - _DROPPED - wording.GENERIC_NOUNS:
+    if older.norms - DROPPED != newer.norms - DROPPED or not older.norms - DROPPED - wording.GENERIC_NOUNS:
         return None
     mine, theirs = newer.parts[0], older.parts[0]
     opposite = mine.liking * theirs.liking == -1

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.alignment import SINGLE
-from engrain.runtime.consolidation.rules.completions import past_verbs
+from engrain.runtime.consolidation.rules.completions import outcome, past_verbs
 from engrain.runtime.consolidation.rules.equal import LIGHT, LIKING, event_like
+from engrain.runtime.consolidation.rules.flips import DROPPED
 from engrain.runtime.consolidation.rules.matching import required
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.consolidation.rules.states import states
@@ -74,7 +75,8 @@ def probes(newer: Reading) -> Iterator[frozenset[str]]:
     yield from (frozenset({word}) for word in _state_words(newer))
     yield from (frozenset({turn}) for turn in _turns(newer))
     telling = newer.norms - wording.FRAME_WORDS - LIGHT
-    if any(cue.search(newer.masked) for cue in _CUES):
+    yield newer.norms - DROPPED or content
+    if any(cue.search(newer.masked) for cue in _CUES) or outcome(newer):
         yield from (frozenset({word}) for word in telling)
     else:
         yield from (frozenset({word}) for word in newer.norms & SINGLE)
