@@ -43,6 +43,14 @@ def show_fields(title: str, fields: Mapping[str, object]) -> None:
     show_table(title, ("", ""), list(fields.items()))
 
 
+def show_document(title: str, document: Mapping[str, object], as_json: bool) -> None:
+    """Print a document as names and values, or as JSON."""
+    if as_json:
+        show_json(document)
+    else:
+        show_fields(title, document)
+
+
 def cell(value: object) -> Text:
     """A table cell: the value's text, never read as markup."""
     return Text(printable(plain(value)))

@@ -69,7 +69,7 @@ def add(
             for labelled in _sessions(str(source), form, zone, conversation):
                 totals.update(_add_session(opened, labelled, user, totals["sessions"]))
                 totals["sessions"] += 1
-    _show(dict(totals), f"added to {store}", json)
+    console.show_document(f"added to {store}", dict(totals), json)
 
 
 @memory.command()
@@ -126,10 +126,10 @@ def show(
     with open_memory(store, bundles, existing=True) as opened:
         record = opened.get(record_id, user_id=user)
         if record is None:
-            raise InputError(f"no record {record_id} of user {user} in {store}; `engrain memory list` shows the ids")
+            raise no_record(record_id, user, store)
         turns = opened.turns(user_id=user, ids=record.source_turn_ids)
     document = record.model_dump(mode="json") | {"source_turns": [turn.turn.model_dump(mode="json") for turn in turns]}
-    _show(document, record_id, json)
+    console.show_document(record_id, document, json)
 
 
 @memory.command()
@@ -151,7 +151,7 @@ def delete(
             deleted = 1
         else:
             raise InputError(f"no record {record_id} of user {user} in {store}; nothing was deleted")
-    _show({"deleted": deleted}, f"deleted from {store}", json)
+    console.show_document(f"deleted from {store}", {"deleted": deleted}, json)
 
 
 def _add_session(opened: Memory, labelled: LabelledSession, user: str | None, before: int) -> dict[str, int]:
@@ -165,6 +165,11 @@ def _add_session(opened: Memory, labelled: LabelledSession, user: str | None, be
             "from here and stores nothing twice"
         ) from error
     return _counts(added)
+
+
+def no_record(record_id: str, user: str, store: str) -> InputError:
+    """The error of a record that this user does not have."""
+    return InputError(f"no record {record_id} of user {user} in {store}; `engrain memory list` shows the ids")
 
 
 def open_memory(
@@ -211,10 +216,3 @@ def _counts(result: Any) -> dict[str, int]:
 
 def _source(record: Any) -> str:
     return f"{record.source_speaker} {record.source_time:%Y-%m-%d %H:%M} {', '.join(record.source_turn_ids)}"
-
-
-def _show(document: dict[str, Any], title: str, as_json: bool) -> None:
-    if as_json:
-        console.show_json(document)
-    else:
-        console.show_fields(title, document)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +18,7 @@ from engrain.recipes.memory_commands import (
     StorePath,
     User,
     memory,
+    no_record,
     open_memory,
 )
 from engrain.runtime.errors import InputError
@@ -36,7 +37,7 @@ def copy(target: Target, store: StorePath = "memory.db", json: JsonFlag = False)
 
     with _stored(store) as source, _opened(target, source.embedder, source.dimension) as filled:
         counts = restore(filled, dump(source))
-    _show(counts, f"copied {store} to {target}", json)
+    console.show_document(f"copied {store} to {target}", counts, json)
 
 
 @memory.command()
@@ -55,7 +56,7 @@ def export(lines: Lines, store: StorePath = "memory.db", json: JsonFlag = False)
         stream.flush()
         os.fsync(stream.fileno())
     partial.replace(path)
-    _show({"lines": count}, f"exported {store} to {path}", json)
+    console.show_document(f"exported {store} to {path}", {"lines": count}, json)
 
 
 @memory.command("import")
@@ -70,7 +71,7 @@ def import_lines(lines: Lines, store: StorePath = "memory.db", json: JsonFlag = 
         identity, dimension = stated_embedder(stream.readline(), str(path))
     with path.open(encoding="utf-8") as stream, _opened(store, identity, dimension) as filled:
         counts = from_lines(stream, filled, str(path))
-    _show(counts, f"imported {path} into {store}", json)
+    console.show_document(f"imported {path} into {store}", counts, json)
 
 
 @memory.command()
@@ -94,7 +95,7 @@ def reembed(
             model.dimension,
             lambda records: embed(model, [dense_text(record) for record in records]),
         )
-    _show({"records": done, "before": before, "now": model.identity}, f"new vectors in {store}", json)
+    console.show_document(f"new vectors in {store}", {"records": done, "before": before, "now": model.identity}, json)
 
 
 @memory.command()
@@ -110,8 +111,8 @@ def update(
     with open_memory(store, bundles, existing=True) as opened:
         record = opened.update(record_id, text, user_id=user)
     if record is None:
-        raise InputError(f"no record {record_id} of user {user} in {store}; `engrain memory list` shows the ids")
-    _show(record.model_dump(mode="json"), f"updated in {store}", json)
+        raise no_record(record_id, user, store)
+    console.show_document(f"updated in {store}", record.model_dump(mode="json"), json)
 
 
 @memory.command()
@@ -126,7 +127,7 @@ def history(
     with open_memory(store, bundles, existing=True) as opened:
         events = opened.history(record_id, user_id=user)
     if not events:
-        raise InputError(f"no record {record_id} of user {user} in {store}; `engrain memory list` shows the ids")
+        raise no_record(record_id, user, store)
     if json:
         console.show_json([event.model_dump(mode="json") for event in events])
         return
@@ -154,10 +155,3 @@ def _opened(store: str, identity: str, dimension: int) -> Iterator[TabularStore]
         yield opened
     finally:
         opened.close()
-
-
-def _show(document: Mapping[str, object], title: str, as_json: bool) -> None:
-    if as_json:
-        console.show_json(document)
-    else:
-        console.show_fields(title, document)

@@ -6,11 +6,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engrain.recipes.cli import run
+
+# importlib mode puts no test folder on the path.
+sys.path.insert(0, str(Path(__file__).parent))
+
+from memory_cli import Cli
 
 SESSION = {
     "session_id": "s1",
@@ -34,18 +38,6 @@ SESSION = {
         },
     ],
 }
-
-
-class Cli:
-    """Runs one command line in a folder with an embedder bundle and reads its JSON."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *arguments: str, code: int = 0) -> Any:
-        assert run(["memory", *arguments, "--json"]) == code
-        shown = self.capsys.readouterr()
-        return json.loads(shown.out) if code == 0 else shown.err
 
 
 @pytest.fixture

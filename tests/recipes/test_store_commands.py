@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from engrain.recipes.cli import run
 
+# importlib mode puts no test folder on the path.
+sys.path.insert(0, str(Path(__file__).parent))
 
-class Cli:
-    """Runs one command line in a folder with an embedder bundle and reads its JSON."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def __call__(self, *arguments: str, code: int = 0) -> Any:
-        assert run(["memory", *arguments, "--json"]) == code
-        shown = self.capsys.readouterr()
-        return json.loads(shown.out) if code == 0 else shown.err
+from memory_cli import Cli
 
 
 @pytest.fixture
