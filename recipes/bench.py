@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from typing import Any
@@ -13,7 +13,7 @@ from engrain.recipes.benchmarks.pipeline.judging import Answered, Judged, answer
 from engrain.recipes.benchmarks.pipeline.prompts import PROMPT_HASH
 from engrain.recipes.benchmarks.pipeline.scoring import answer_scores, judge_agreement, question_rows, retrieval_scores
 from engrain.recipes.benchmarks.pipeline.stages import Built, Stages
-from engrain.recipes.benchmarks.report import write_report
+from engrain.recipes.benchmarks.report import REPORT_FILE, RESULT_FILE, write_report
 from engrain.recipes.benchmarks.suites.opening import open_suite
 from engrain.recipes.benchmarks.suites.suite import Question, Suite
 from engrain.recipes.benchmarks.systems.cached_embedder import CachedEmbedder
@@ -29,9 +29,6 @@ from engrain.runtime.llm.connect import open_client
 from engrain.runtime.llm.endpoint import EndpointSettings
 from engrain.runtime.llm.ledger import Ledger
 from engrain.runtime.llm.pricing import BudgetReachedError
-
-RESULT_FILE = "results.json"
-REPORT_FILE = "report.html"
 
 
 def command(source: str, overrides: Sequence[str], as_json: bool) -> None:
@@ -50,6 +47,7 @@ def command(source: str, overrides: Sequence[str], as_json: bool) -> None:
 def run(recipe: BenchRecipe) -> dict[str, Any]:
     """Every system through every stage. What an earlier run of the same recipe finished is not done again."""
     suite = open_suite(recipe.data)
+    session_of = suite.session_of_turns()
     recipe.folder.mkdir(parents=True, exist_ok=True)
     bundle = recipe.folder / "embedder"
     if not bundle.is_dir():
@@ -62,7 +60,7 @@ def run(recipe: BenchRecipe) -> dict[str, Any]:
             system = open_system(config, recipe.data, embedder)
             with console.progress(config.name) as advance:
                 built = Stages(suite, system, recipe.folder / "systems", recipe.depth).run(advance)
-            own, summary = _score(recipe, suite, built)
+            own, summary = _score(recipe, suite, built, session_of)
             systems.append(summary)
             rows[config.name] = own
     document = {
@@ -80,9 +78,11 @@ def run(recipe: BenchRecipe) -> dict[str, Any]:
     return document
 
 
-def _score(recipe: BenchRecipe, suite: Suite, built: Built) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _score(
+    recipe: BenchRecipe, suite: Suite, built: Built, session_of: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """A system's rows, one a question, and its line in the tables."""
-    rows = question_rows(suite, built, recipe.context_words)
+    rows = question_rows(suite, built, session_of, recipe.context_words)
     summary: dict[str, Any] = {
         "name": built.system.name,
         "exercised": built.system.exercised,

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from engrain.recipes import console
+from engrain.recipes.benchmarks.report import RESULT_FILE
 from engrain.recipes.benchmarks.scores.bootstrap import RESAMPLES, Interval, paired_difference
 from engrain.runtime.errors import InputError
 
-RESULT_FILE = "results.json"
 FIGURES = ("recall@5", "recall@10", "recall@20", "sessions@5", "sessions@10", "presence", "forgotten share", "answers")
 """Figures that are compared where both runs have them; all are shares of a question, between 0 and 1."""
 

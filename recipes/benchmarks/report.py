@@ -9,6 +9,8 @@ from typing import Any
 from engrain.recipes.benchmarks.tables import tables
 from engrain.runtime.html_page import Page
 
+RESULT_FILE, REPORT_FILE = "results.json", "report.html"
+"""What a run writes into its folder."""
 _QUALITY = ("recall@10", "sessions@5", "retrieval FAMA")
 SHOWN_QUESTIONS = 200
 """Questions drilled into, those that tell the systems apart first; results.json holds all of them."""

@@ -29,11 +29,10 @@ _COUNTS = (
 )
 
 
-def question_rows(suite: Suite, built: Built, context_words: int) -> list[dict[str, Any]]:
+def question_rows(
+    suite: Suite, built: Built, session_of: Mapping[str, str], context_words: int
+) -> list[dict[str, Any]]:
     """One row a question that the system has a ranking for: who it is, its part of the data, its figures."""
-    session_of = {
-        turn.id: session.id for group in suite.groups for session in suite.sessions_of(group) for turn in session.turns
-    }
     return [
         {
             "id": question.id,

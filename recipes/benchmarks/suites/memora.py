@@ -50,6 +50,7 @@ def load(path: Path, split: str = "weekly") -> Suite:
     )
 
 
+@lru_cache(maxsize=1)
 def released_labels(path: Path, split: str) -> dict[str, bool]:
     """Whether the release marks a user turn as memory, by turn id: an oracle gate, and said so where it is used."""
     return {

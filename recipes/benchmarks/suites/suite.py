@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -83,11 +83,17 @@ class Suite:
             notes.append(f"{len(groups)} of {len(self.groups)} groups")
         if len(kept) < sum(question.group in set(groups) for question in self.questions):
             notes.append(f"at most {questions} questions a group")
-        provenance = Provenance(self.provenance.files, self.provenance.pinned, "; ".join(notes), self.provenance.traps)
-        return Suite(
-            *(self.name, tuple(groups), tuple(kept), self.sessions_of, self.unit, provenance, self.scored_by),
-            self.development,
-        )
+        provenance = replace(self.provenance, partial="; ".join(notes))
+        return replace(self, groups=tuple(groups), questions=tuple(kept), provenance=provenance)
+
+    def session_of_turns(self) -> dict[str, str]:
+        """Session id by turn id, over all groups. Reads every session: ask once a run."""
+        return {
+            turn.id: session.id
+            for group in self.groups
+            for session in self.sessions_of(group)
+            for turn in session.turns
+        }
 
 
 def file_hashes(paths: Sequence[Path], root: Path) -> dict[str, str]:

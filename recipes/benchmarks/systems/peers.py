@@ -15,17 +15,12 @@ class PeerInfo:
 
     requirements: tuple[str, ...]
     exercised: str
-    papers: str
 
 
 PEERS: dict[str, PeerInfo] = {
-    "mem0": PeerInfo(
-        ("mem0ai==2.2.1", "sentence-transformers"), "store and retriever; infer=False, no LLM", "both papers"
-    ),
-    "langmem": PeerInfo(
-        ("langmem==0.0.30", "sentence-transformers"), "its store and vector search; no LLM", "SLICE-Mem"
-    ),
-    "a-mem": PeerInfo(("a-mem==0.2.6",), "its retriever; notes as given, no LLM", "both papers"),
-    "simplemem": PeerInfo(("simplemem==0.1.0",), "its store and vector search; no LLM", "DimMem"),
+    "mem0": PeerInfo(("mem0ai==2.2.1", "sentence-transformers"), "store and retriever; infer=False, no LLM"),
+    "langmem": PeerInfo(("langmem==0.0.30", "sentence-transformers"), "its store and vector search; no LLM"),
+    "a-mem": PeerInfo(("a-mem==0.2.6",), "its retriever; notes as given, no LLM"),
+    "simplemem": PeerInfo(("simplemem==0.1.0",), "its store and vector search; no LLM"),
 }
 """LightMem, MemOS and MemoryOS do nothing without an LLM, or have no package that installs beside ours: no row."""
