@@ -18,7 +18,7 @@ from pydantic import Field
 
 from engrain.runtime.llm import claims, pricing
 from engrain.runtime.llm.batch_files import Draft, input_line
-from engrain.runtime.llm.batch_steps import BatchSteps
+from engrain.runtime.llm.batch_steps import BatchSteps, batch_scope
 from engrain.runtime.llm.chat import Call, Failure, Outcome
 from engrain.runtime.llm.endpoint import EndpointSettings
 from engrain.runtime.llm.ledger import LOOKUP, Ledger
@@ -151,8 +151,9 @@ class BatchClient:
         while waiting:
             async with self._lease():
                 await steps.sweep()
-            found = await asyncio.wrap_future(self.ledger.find(list(waiting), self._endpoint))
+            # In this order: what another client collects in between is then still held, and found at the next look.
             held = await steps.held()
+            found = await asyncio.wrap_future(self.ledger.find(list(waiting), self._endpoint))
             for key in [key for key in waiting if key in found or key not in held]:
                 for call in waiting.pop(key):
                     if key in found:
@@ -164,8 +165,8 @@ class BatchClient:
 
     @asynccontextmanager
     async def _lease(self) -> AsyncIterator[None]:
-        """Be the only process that plans and moves the batches of this endpoint."""
-        name, owner = f"batches {self._endpoint}", self.ledger.owner
+        """Be the only client, of this process or another, that plans and moves the batches of this model."""
+        name, owner = f"batches {batch_scope(self.settings)}", claims.Owner.new()
         while not await asyncio.wrap_future(
             self.ledger.submit(lambda connection: claims.take_lease(connection, name, owner, LEASE_S))
         ):
@@ -174,6 +175,7 @@ class BatchClient:
             yield
         finally:
             self.ledger.submit(lambda connection: claims.drop_lease(connection, name, owner))
+            owner.retire()
 
 
 UNEXPLAINED = Failure("missing", "its batch is over without an answer; the ledger's attempts say why", 1)

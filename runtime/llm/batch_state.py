@@ -40,12 +40,12 @@ def open_batch_of(connection: sqlite3.Connection, request_hash: str, endpoint: s
     return None if row is None else str(row[0])
 
 
-def open_batches(connection: sqlite3.Connection, endpoint: str) -> list[BatchState]:
-    """The batches of an endpoint that are not over, oldest first."""
+def open_batches(connection: sqlite3.Connection, scope: str) -> list[BatchState]:
+    """The batches of an endpoint's model that are not over, oldest first."""
     rows = connection.execute(
-        f"SELECT batch, run, event, detail, reserved_usd FROM batch_events WHERE endpoint = ? AND id IN {LAST} "
+        f"SELECT batch, run, event, detail, reserved_usd FROM batch_events WHERE scope = ? AND id IN {LAST} "
         "AND event NOT IN (?, ?) ORDER BY id",
-        (endpoint, *CLOSED_EVENTS),
+        (scope, *CLOSED_EVENTS),
     )
     return [BatchState(batch, run, event, detail, Decimal(money)) for batch, run, event, detail, money in rows]
 
@@ -61,25 +61,28 @@ def held_by_batches(connection: sqlite3.Connection, endpoint: str) -> set[str]:
 
 
 def plan(
-    connection: sqlite3.Connection, batch: str, items: Iterable[tuple[str, Account]], run: str, reserved: Decimal
+    connection: sqlite3.Connection,
+    scope: str,
+    batch: str,
+    items: Iterable[tuple[str, Account]],
+    run: str,
+    reserved: Decimal,
 ) -> None:
     """Record a batch whose input file is written; from now on its requests are in an open batch."""
-    endpoint = ""
     for request_hash, account in items:
-        endpoint = account.endpoint
         connection.execute(
             "INSERT INTO batch_items VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (batch, request_hash, endpoint, account.endpoint_name, account.stage, account.teacher, account.run),
+            (batch, request_hash, account.endpoint, account.endpoint_name, account.stage, account.teacher, account.run),
         )
-    append(connection, endpoint, BatchState(batch, run, "written", "", reserved))
+    append(connection, scope, BatchState(batch, run, "written", "", reserved))
 
 
-def append(connection: sqlite3.Connection, endpoint: str, state: BatchState) -> None:
+def append(connection: sqlite3.Connection, scope: str, state: BatchState) -> None:
     """Append an event."""
     connection.execute(
-        "INSERT INTO batch_events (batch, endpoint, run, event, detail, reserved_usd, created_at) "
+        "INSERT INTO batch_events (batch, scope, run, event, detail, reserved_usd, created_at) "
         "VALUES (?, ?, ?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))",
-        (state.batch, endpoint, state.run, state.event, state.detail, str(state.reserved)),
+        (state.batch, scope, state.run, state.event, state.detail, str(state.reserved)),
     )
 
 

@@ -31,12 +31,20 @@ TRANSFER_TIMEOUT_S = 900.0
 METADATA_KEY = "engrain_batch"
 
 
+def batch_scope(settings: EndpointSettings) -> str:
+    """What a batch belongs to: an endpoint and one of its models, since prices and limits are a model's."""
+    return f"{settings.ledger_identity()} {settings.model}"
+
+
 class BatchSteps:
-    """Moves the batches of one endpoint forward. `failures` holds why requests of collected batches have no answer."""
+    """Moves the batches of one model of an endpoint forward.
+
+    `failures` holds why requests of collected batches have no answer.
+    """
 
     def __init__(self, service: Service, settings: EndpointSettings, ledger: Ledger, folder: Path) -> None:
         self._service, self._settings, self._ledger, self._folder = service, settings, ledger, folder
-        self._endpoint = settings.ledger_identity()
+        self._endpoint, self._scope = settings.ledger_identity(), batch_scope(settings)
         self.failures: dict[str, Failure] = {}
 
     async def held(self) -> set[str]:
@@ -49,14 +57,14 @@ class BatchSteps:
             return
         draft.finish()
         await self._write(
-            lambda connection: batch_state.plan(connection, draft.batch, draft.items, run, draft.reserved)
+            lambda connection: batch_state.plan(connection, self._scope, draft.batch, draft.items, run, draft.reserved)
         )
         state = await self._upload(BatchState(draft.batch, run, "written", "", draft.reserved))
         await self._create(state, resumed=False)
 
     async def sweep(self) -> None:
-        """Take every open batch of the endpoint as far as it goes now."""
-        for state in await self._write(lambda connection: batch_state.open_batches(connection, self._endpoint)):
+        """Take every open batch of the model as far as it goes now."""
+        for state in await self._write(lambda connection: batch_state.open_batches(connection, self._scope)):
             if state.event == "written":
                 if not self._file(state, "input").is_file():
                     await self._abandon(state, f"its input file is gone: {self._file(state, 'input').name}")
@@ -146,7 +154,7 @@ class BatchSteps:
         for key, attempt in failed.items():
             if key in open_items:
                 insert_attempt(connection, key, open_items[key], attempt)
-        batch_state.append(connection, self._endpoint, replace(state, event="collected"))
+        batch_state.append(connection, self._scope, replace(state, event="collected"))
         return {key: attempt for key, attempt in failed.items() if key in open_items}
 
     async def _download(self, file_id: str, path: Path) -> None:
@@ -160,7 +168,7 @@ class BatchSteps:
         await self._event(replace(state, event="abandoned", detail=why))
 
     async def _event(self, state: BatchState) -> BatchState:
-        await self._write(lambda connection: batch_state.append(connection, self._endpoint, state))
+        await self._write(lambda connection: batch_state.append(connection, self._scope, state))
         log(logging.INFO, "batch", endpoint=self._settings.name, batch=state.batch, state=state.event)
         return state
 

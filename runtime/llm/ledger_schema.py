@@ -58,7 +58,7 @@ CREATE INDEX batch_items_by_request ON batch_items (request_hash, endpoint);
 -- The last event of a batch is its state.
 CREATE TABLE batch_events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    batch TEXT NOT NULL, endpoint TEXT NOT NULL, run TEXT NOT NULL,
+    batch TEXT NOT NULL, scope TEXT NOT NULL, run TEXT NOT NULL,
     event TEXT NOT NULL, detail TEXT NOT NULL, reserved_usd TEXT NOT NULL, created_at TEXT NOT NULL
 );
 CREATE INDEX batch_events_by_batch ON batch_events (batch, id);

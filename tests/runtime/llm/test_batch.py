@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter, deque
 from collections.abc import Callable
@@ -186,6 +187,24 @@ def test_equal_calls_share_an_item(
     outcomes = answer_all(client(), [make_call("same"), make_call("same")])
     assert all(one.answer is not None for one in outcomes)
     assert server.markers() == ["same"]
+
+
+def test_two_models_of_an_endpoint_keep_their_batches_and_prices_apart(
+    server: LocalServer, client: Callable[..., BatchClient], ledger: Ledger, make_call: MakeCall
+) -> None:
+    dear = client(name="dear", model="dear", usd_per_million_input=2000, usd_per_million_output=2000)
+    cheap = client(name="cheap", model="cheap")
+
+    async def ask(asked: BatchClient, number: int) -> list[bool]:
+        return [one.answer is not None async for one in asked.run([make_call(f"{asked.name} {number}")])]
+
+    async def both() -> list[list[bool]]:
+        return await asyncio.gather(*(ask(one, number) for number in range(10) for one in (dear, cheap)))
+
+    assert asyncio.run(both()) == [[True]] * 20
+    assert len(server.service.batches.batches) == 20
+    # 4 tokens in, 2 out, half price.
+    assert ledger.spent("r").result() == (Decimal("0.003") * 30, Decimal(0))
 
 
 def test_a_batch_needs_a_folder_when_the_ledger_has_none(settings: Settings) -> None:
