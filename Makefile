@@ -19,7 +19,7 @@ quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/engrain quickstart
 
 test: $(VENV)/.test $(VENV)/.data check
-	$(PY) -m pytest -m "not full" --cov=. --cov-report=term
+	$(PY) -m pytest -n 2 -m "not full" --cov=. --cov-report=term
 
 test-full: $(VENV)/.test $(VENV)/.data check
 	$(PY) -m pytest --cov=. --cov-report=term
