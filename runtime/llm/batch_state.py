@@ -43,7 +43,7 @@ def open_batch_of(connection: sqlite3.Connection, request_hash: str, endpoint: s
 def open_batches(connection: sqlite3.Connection, scope: str) -> list[BatchState]:
     """The batches of an endpoint's model that are not over, oldest first."""
     rows = connection.execute(
-        f"SELECT batch, run, event, detail, reserved_usd FROM batch_events WHERE scope = ? AND id IN {LAST} "
+        f"SELECT batch, run, event, detail, reserved_usd FROM batch_events WHERE endpoint = ? AND id IN {LAST} "
         "AND event NOT IN (?, ?) ORDER BY id",
         (scope, *CLOSED_EVENTS),
     )
@@ -80,7 +80,7 @@ def plan(
 def append(connection: sqlite3.Connection, scope: str, state: BatchState) -> None:
     """Append an event."""
     connection.execute(
-        "INSERT INTO batch_events (batch, scope, run, event, detail, reserved_usd, created_at) "
+        "INSERT INTO batch_events (batch, endpoint, run, event, detail, reserved_usd, created_at) "
         "VALUES (?, ?, ?, ?, ?, ?, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))",
         (state.batch, scope, state.run, state.event, state.detail, str(state.reserved)),
     )

@@ -55,10 +55,10 @@ CREATE TABLE batch_items (
     PRIMARY KEY (batch, request_hash)
 ) WITHOUT ROWID;
 CREATE INDEX batch_items_by_request ON batch_items (request_hash, endpoint);
--- The last event of a batch is its state.
+-- The last event of a batch is its state; `endpoint` also names the model that the batch is for.
 CREATE TABLE batch_events (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    batch TEXT NOT NULL, scope TEXT NOT NULL, run TEXT NOT NULL,
+    batch TEXT NOT NULL, endpoint TEXT NOT NULL, run TEXT NOT NULL,
     event TEXT NOT NULL, detail TEXT NOT NULL, reserved_usd TEXT NOT NULL, created_at TEXT NOT NULL
 );
 CREATE INDEX batch_events_by_batch ON batch_events (batch, id);
