@@ -6,6 +6,7 @@ anything is cast, and only into the very base that it was tuned on (its hash is 
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -135,16 +136,20 @@ class LocalGenerator:
         from transformers import LogitsProcessorList
 
         pad, eos = self.tokenizer.pad_token_id, self.tokenizer.eos_token_id
-        width = max(map(len, prompts))
-        ids = torch.tensor([[pad] * (width - len(row)) + row for row in prompts], device=self.model.device)
-        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts], device=self.model.device)
+        width, shared = max(map(len, prompts)), shared_beginning(prompts)
+        # Padding stands behind the beginning that all prompts share: that is read once, not once a window.
+        gaps = [width - len(row) for row in prompts]
+        rows = [row[:shared] + [pad] * gap + row[shared:] for row, gap in zip(prompts, gaps, strict=True)]
+        masks = [[1] * shared + [0] * gap + [1] * (width - shared - gap) for gap in gaps]
         processor = answer_processor(self._masks, width, limit) if self._masks else None
         # Handed over only when there is one, so that a caller may wrap `generate` with a processor of its own.
-        options = {"logits_processor": LogitsProcessorList([processor])} if processor else {}
+        options: dict[str, Any] = {"logits_processor": LogitsProcessorList([processor])} if processor else {}
         with _evaluating(self.model), torch.inference_mode():
+            if shared:
+                options |= self._read(prompts[0][:shared], len(prompts))
             output = self.model.generate(
-                input_ids=ids,
-                attention_mask=mask,
+                input_ids=torch.tensor(rows, device=self.model.device),
+                attention_mask=torch.tensor(masks, device=self.model.device),
                 do_sample=False,
                 num_beams=1,
                 max_new_tokens=limit,
@@ -159,6 +164,19 @@ class LocalGenerator:
         cut = processor.cut if processor else [False] * len(prompts)
         return [self._completion(row[width:].tolist(), closed) for row, closed in zip(output, cut, strict=True)]
 
+    def _read(self, beginning: list[int], rows: int) -> dict[str, Any]:
+        """The argument that hands over keys and values of a beginning, for `rows` prompts that all start with it."""
+        import torch
+        from transformers import DynamicCache
+
+        # Without the head: nothing asks for the next token yet, and a vocabulary of logits a token is large.
+        reader, cache = self.model.base_model, DynamicCache(config=self.model.config)
+        # transformers renamed the argument within its fifth version.
+        name = "cache" if "cache" in inspect.signature(reader.forward).parameters else "past_key_values"
+        reader(input_ids=torch.tensor([beginning], device=self.model.device), use_cache=True, **{name: cache})
+        cache.batch_repeat_interleave(rows)
+        return {name: cache}
+
     def _completion(self, ids: list[int], closed_early: bool) -> Completion:
         eos = self.tokenizer.eos_token_id
         ended = eos in ids
@@ -167,6 +185,16 @@ class LocalGenerator:
             ids[: ids.index(eos)] if ended else ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
         return Completion(text, reason)
+
+
+def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:
+    """How many first tokens all of several prompts share, short of every last token; 0 for one prompt alone."""
+    if len(prompts) < 2:
+        return 0
+    first, last = min(prompts), max(prompts)  # What the first and the last in order share, all share.
+    pairs = enumerate(zip(first, last, strict=False))
+    same = next((place for place, (left, right) in pairs if left != right), len(first))
+    return min(same, min(map(len, prompts)) - 1)
 
 
 def load_extractor(

@@ -17,6 +17,7 @@ from engrain.runtime.extraction.local import (  # noqa: E402
     LocalGenerator,
     folder_weights_hash,
     load_extractor,
+    shared_beginning,
 )
 from engrain.runtime.extraction.prompts import PROMPT_HASH  # noqa: E402
 from engrain.runtime.extraction.render import chat_template_hash  # noqa: E402
@@ -60,6 +61,30 @@ def test_batches_answer_as_single_windows_do_and_in_order(model: Any, tokenizer:
     alone = [LocalGenerator(model, tokenizer, max_new_tokens=12, batch_size=1).generate([one])[0] for one in chats]
     assert together == alone
     assert len({answer.text for answer in together}) > 1
+
+
+def test_a_long_instruction_is_read_once_for_all_windows_and_changes_no_answer(model: Any, tokenizer: Any) -> None:
+    def long(text: str) -> list[dict[str, str]]:
+        return [{"role": "system", "content": "Keep what stays true."}, *chat(text)]
+
+    windows = [long(text) for text in ("I moved", "no", "Ana is in Leeds", "a")]
+    alone = [LocalGenerator(model, tokenizer, max_new_tokens=12).generate([window])[0] for window in windows]
+    read: list[int] = []
+    hook = model.model.register_forward_pre_hook(
+        lambda module, args, kwargs: read.append(kwargs["input_ids"].numel()), with_kwargs=True
+    )
+    assert LocalGenerator(model, tokenizer, max_new_tokens=12, batch_size=4).generate(windows) == alone
+    hook.remove()
+    prompts = [tokenizer.apply_chat_template(window, add_generation_prompt=True)["input_ids"] for window in windows]
+    shared = shared_beginning(prompts)
+    assert shared > 25 and all(answer.finish_reason != "error" for answer in alone)
+    assert read[:2] == [shared, 4 * (max(map(len, prompts)) - shared)]
+
+
+def test_the_shared_beginning_ends_before_any_prompt_does() -> None:
+    assert shared_beginning([[1, 2, 3], [1, 2, 4, 5]]) == 2
+    assert shared_beginning([[1, 2], [1, 2, 3], [1, 2]]) == 1
+    assert shared_beginning([[1, 2, 3]]) == 0 and shared_beginning([[4], [5]]) == 0
 
 
 def test_greedy_is_repeatable_also_for_a_model_in_training_mode(model: Any, tokenizer: Any) -> None:
