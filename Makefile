@@ -11,7 +11,8 @@ export ENGRAIN_DATA
 # Nothing here may wait for a model hub.
 export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= false
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check
+# Without byte code: most of what comes is never imported, and what is compiles on its first import.
+PIP := $(PY) -m pip install --quiet --no-compile --disable-pip-version-check
 
 .PHONY: quickstart test test-full bench-offline check format clean
 
