@@ -187,7 +187,7 @@ class LocalGenerator:
         return Completion(text, reason)
 
 
-def shared_beginning(prompts: Sequence[Sequence[int]]) -> int:
+def shared_beginning(prompts: Sequence[list[int]]) -> int:
     """How many first tokens all of several prompts share, short of every last token; 0 for one prompt alone."""
     if len(prompts) < 2:
         return 0
