@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.cues import TURN_CUE
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import normalise
 
@@ -40,3 +41,10 @@ def _relative(sentence: Clause) -> frozenset[str]:
     """`User's brother sold the car`, `The gardener mowed the lawn`: who acts, where a thing is acted upon."""
     found = _ACTIVE.match(sentence.masked)
     return frozenset({normalise(found["who"].casefold())}) if found else frozenset()
+
+
+AGENT = re.compile(
+    rf"\W*(?:The|My|User's) (?:\w+ )?\w+ (?:has |have )?(?:{TURN_CUE.pattern}) (?:up |back |down )?(?:the user's|user's|my)\b",
+    re.IGNORECASE,
+)
+"""The landlord raised the user's rent: somebody else acts on something of the user's."""

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import cues, wording
+from engrain.runtime.consolidation.rules.agents import AGENT
 from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.equal import LIGHT, event_like
 from engrain.runtime.consolidation.rules.matching import Struck, one_off
 from engrain.runtime.consolidation.rules.narrowing import OPPOSITE, acts, is_quantity, narrowed, not_opposite, plays
-from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.reading import Clause, Reading, people
+from engrain.runtime.consolidation.rules.support import UNITS, names_topic
 from engrain.runtime.consolidation.rules.tokens import Token, normalise
 from engrain.runtime.consolidation.rules.vetoes import crossed
 from engrain.runtime.schema import MemoryType
@@ -28,7 +30,6 @@ _TOPICAL = re.compile(
 _LABELS = wording.words(
     "room gate platform seat floor hall chapter page version line bus tram track row grade level step"
 )
-_UNITS = wording.words("euro dollar pound franc g metr ml minut percent hour day week month year kilo mile step time")
 _OCCASION = re.compile(
     r"\b(?:today|tomorrow|tonight|yesterday|this \w+|next \w+|last \w+|(?:mon|tues|wednes|thurs|fri|satur|sun)day)'s\b",
     re.I,
@@ -83,7 +84,9 @@ def _changed_sentences(newer: Reading) -> Iterator[tuple[Clause, bool]]:
 def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, explicit: bool) -> bool:
     if unit.hedged or unit.negative or unit.past_habit or not unit.tokens:
         return False
-    topic = (unit.norms & newer.norms) - _UNITS
+    topic = (unit.norms & newer.norms) - UNITS
+    if people(unit.masked) != people(sentence.masked) and not AGENT.match(sentence.masked):
+        return False
     if crossed(unit, sentence) or _OCCASION.search(sentence.masked):
         return False
     lost = [
@@ -92,7 +95,8 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
         if token.norm not in newer.norms and token.norm not in LIGHT | wording.FRAME_WORDS
     ]
     gained = [token for token in sentence.tokens if token.norm not in older.norms]
-    if not lost or not topic - wording.FRAME_WORDS - LIGHT or not stands_together(lost, unit):
+    about = any(t.norm in sentence.norms and names_topic(t, older.text) for t in unit.tokens)
+    if not lost or not about or not stands_together(lost, unit):
         return False
     if not topic <= sentence.norms | wording.FRAME_WORDS or narrowed(lost, gained, topic, unit, sentence):
         return False

@@ -2,36 +2,27 @@
 
 The rules would rather miss a change than hide a fact: whatever they do not recognise is ignored.
 """
-# ruff: noqa: E501  (a pattern reads best on one line)
-
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules.agents import AGENT
 from engrain.runtime.consolidation.rules.alignment import match_change
 from engrain.runtime.consolidation.rules.completions import match_completion
 from engrain.runtime.consolidation.rules.corrections import match_correction
-from engrain.runtime.consolidation.rules.coverage import residue
-from engrain.runtime.consolidation.rules.cues import TURN_CUE
+from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.endings import match_ending
 from engrain.runtime.consolidation.rules.equal import event_like, same_statement
 from engrain.runtime.consolidation.rules.flips import match_flip
 from engrain.runtime.consolidation.rules.matching import Struck, match
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.states import ends, states
+from engrain.runtime.consolidation.rules.support import shares_topic, untouched
 from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
 from engrain.runtime.consolidation.rules.vetoes import speaks_against
 from engrain.runtime.schema import Relation
-
-_AGENT = re.compile(
-    rf"\W*(?:The|My|User's) (?:\w+ )?\w+ (?:has |have )?(?:{TURN_CUE.pattern}) (?:up |back |down )?(?:the user's|user's|my)\b",
-    re.IGNORECASE,
-)
-"""The landlord raised the user's rent: somebody else acts on something of the user's."""
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -43,6 +34,8 @@ class Finding:
     anchor: str
     evidence: str
     part: tuple[int, int] | None = None
+    exclusive: bool = False
+    """A state that has one value at a time by what it is (residence): no other word need be shared."""
     latest_only: bool = False
     """The newer record speaks of one earlier statement, the latest that fits; others are other things' values."""
 
@@ -56,9 +49,24 @@ def relate(older: Reading, newer: Reading) -> Finding | None:
         return Finding(Relation.DEDUP, basis, _scope(newer), newer.text, "the same statement in equal content words")
     if newer.record.source_time > older.record.source_time:
         found = _superseded(older, newer)
-        if found is not None and (found.basis == "event_correction" or not _spoken_against(older, newer, found)):
-            return found
+        if found is not None and _supported(older, newer, found):
+            return _spared(older, newer, found)
     return _qualified(older, newer)
+
+
+def _supported(older: Reading, newer: Reading, found: Finding) -> bool:
+    """A second signal besides the cue: one topic, and nothing that speaks against a change."""
+    if not found.exclusive and not shares_topic(older, newer):
+        return False
+    return found.basis == "event_correction" or not _spoken_against(older, newer, found)
+
+
+def _spared(older: Reading, newer: Reading, found: Finding) -> Finding:
+    """With a fact in the older record that the newer does not speak of, only the other part is outdated."""
+    if found.part is not None or found.basis == "event_correction" or not untouched(older, newer):
+        return found
+    best = max(older.parts, key=lambda part: len(part.norms & newer.norms))
+    return replace(found, part=trim(older, best.start, best.end))
 
 
 def _superseded(older: Reading, newer: Reading) -> Finding | None:
@@ -71,7 +79,7 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
         found = _finding(older, correction[0], correction[1], "event_correction", "a correction with another value")
         return replace(found, latest_only=True)
     if state := _changed_state(older, newer):
-        return _finding(older, state[0], state[1], "state_change", state[2])
+        return replace(_finding(older, state[0], state[1], "state_change", state[2]), exclusive=True)
     for setting in new_settings(newer):
         if struck := match_setting(setting, older, newer):
             found = _finding(older, struck, setting.anchor, "state_change", "the attribute has another value now")
@@ -85,7 +93,9 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
         return replace(found, latest_only=True)
     if struck := match_flip(older, newer):
         anchor = newer.clause(0, len(newer.text))
-        return _finding(older, struck, anchor, "state_change", "the opposite is said now")
+        return replace(
+            _finding(older, struck, anchor, "state_change", "the opposite is said now"), exclusive=True
+        )
     return None
 
 
@@ -123,7 +133,7 @@ def _qualified(older: Reading, newer: Reading) -> Finding | None:
 
 def other_person(older: Reading, newer: Reading) -> bool:
     """Whether the two are about different people. A person who is named on both sides is one."""
-    if _AGENT.match(newer.masked):
+    if AGENT.match(newer.masked):
         return False
     mine, theirs = newer.subject_people, older.subject_people
     if mine != theirs:

@@ -12,6 +12,7 @@ from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.matching import Struck
 from engrain.runtime.consolidation.rules.narrowing import is_quantity
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.support import of_one_topic, topic
 from engrain.runtime.consolidation.rules.tokens import Token
 
 CUE = cues.MEND_CUE
@@ -42,9 +43,19 @@ def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
     gained = [t for t in newer.tokens if t.norm not in older.norms | wording.CORRECTION_WORDS]
     if not value or not gained or not _same_topic(older, newer, value, rest, bool(denied)):
         return None
-    if not _replaces(value, gained, older, newer, sentence, bool(denied)):
+    if not _replaces(value, gained, older, newer, sentence, bool(denied)) or not _tells_same(value, gained, older, newer):
         return None
     return Struck(*trim(older, 0, len(older.text)), whole=True), sentence
+
+
+def _tells_same(value: list[Token], gained: list[Token], older: Reading, newer: Reading) -> bool:
+    """The clause with the right value says again what the older record says; one that holds a value alone is enough."""
+    if not topic(older) - {t.norm for t in value} & newer.norms:
+        return False
+    quantity = any(is_quantity(t) for t in value)
+    right = [t for t in gained if is_quantity(t) == quantity and (quantity or t.named)] or gained
+    around = [part for part in newer.parts if part.start <= right[0].start < part.end]
+    return all(of_one_topic(part, right, older, newer) for part in around)
 
 
 def _speaks(sentence: Clause) -> bool:

@@ -37,13 +37,13 @@ HENCEFORTH = re.compile(r"\b(?:from now on|from here on|henceforth|going forward
 """A new value as plainly as a verb of change says it."""
 MEND = (
     "correct correction corrected corrects correcting typo misread misspoke mistake mistaken mistakenly was_wrong were_wrong "
-    "meant mix-up mixup mixed_up mixing_up confused sorry error misremembered mistyped miscounted misheard scratch_that strike_that "
+    "mix-up mixup mixed_up mixing_up confused sorry error misremembered mistyped miscounted misheard scratch_that strike_that "
     "make_that to_be_precise turns_out turned_out it_was_actually rather_than got_that_wrong had_it_wrong got_it_wrong "
     "wrong_about in_fact in_reality contrary_to not_quite_right slip oops whoops rectify rectified amend amendment "
     "apologies i_was_off checked_again double-checked"
 )
 """Words that take back what was said before."""
-MEND_CUE = re.compile(rf"\b(?:{_any(MEND)})\b|\bgot (?:\w+ ){{0,3}}wrong\b|\bactually\b|^no,", re.IGNORECASE)
+MEND_CUE = re.compile(rf"\b(?:{_any(MEND)})\b|\bgot (?:\w+ ){{0,3}}wrong\b|\bactually\b|^no,|\bmeant\b(?! to (?!say))", re.IGNORECASE)
 
 ENDING = (
     "stopped quit quits ceased dropped ended abandoned gave_up given_up giving_up discontinued swore_off sworn_off cut_out "

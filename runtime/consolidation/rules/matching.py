@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.agents import other_agent
 from engrain.runtime.consolidation.rules.coverage import DAY_PARTS, HEADS, TIME_WORDS, covers, residue, trim, window
+from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retractions import Retraction
 from engrain.runtime.consolidation.rules.takebacks import Kind
@@ -134,7 +135,8 @@ def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Rea
     if retraction.kind is Kind.CORRECTED:
         return _same_event(retraction, older, newer, shared)
     named = bool(retraction.old.named - frozenset(t.norm for t in retraction.old.tokens if t.number))
-    if not named and not shared and len(retraction.old.norms) < 2:
+    beside = unit.norms - retraction.old.norms - wording.FRAME_WORDS - TIME_WORDS - LIGHT
+    if not named and not shared and (len(retraction.old.norms) < 2 or beside):
         return False
     return not _past_event(older, sentence)
 
@@ -179,11 +181,22 @@ def _same_event(retraction: Retraction, older: Reading, newer: Reading, shared: 
 
 def _moved_home(retraction: Retraction) -> bool:
     """ "User moved from A to B" ends living in A, and nothing else that happened there."""
-    return not retraction.context and bool(re.match(r"(?:mov|relocat)", retraction.anchor.masked, re.IGNORECASE))
+    return not retraction.context and bool(re.match(r"(?:mov|relocat)\w*\s+(?:away |over )?from\b", retraction.anchor.masked, re.IGNORECASE))
+
+
+_FINISHED = re.compile(
+    r"^\W*(?:on [^,]+, )?(?:the |my |user's |our )?(?:[\w'’-]+ ){0,3}?(?:(?:was|were|had)\b(?! (?:going|planning|due|meant|supposed|to)\b)|"
+    r"(?!planned|booked|reserv|order|sign|regist|enrol|decid|agre|arrang|schedul|join|start|subscr|hir|rent|want|need|us)"
+    r"(?<!is )(?<!are )(?<!has )(?<!have )(?<!am )(?<!get )[a-z]{2,}ed\b)",
+    re.IGNORECASE,
+)
+"""A plain past: what was, or was done, once; no booking, plan or membership, which go on."""
 
 
 def _past_event(older: Reading, sentence: Clause) -> bool:
     """Something that happened once stays true."""
+    if _FINISHED.match(sentence.masked) and not sentence.due:
+        return True
     eventive = bool(wording.EVENTIVE.search(sentence.masked)) and not sentence.due
     return eventive and older.record.memory_type in (MemoryType.EPISODIC, None)
 
@@ -208,7 +221,7 @@ def _strike(retraction: Retraction, unit: Clause, older: Reading, newer: Reading
     named = retraction.old.norms - {retraction.old.tokens[0].norm}  # "plays chess and poker": the verb is not repeated
     unit = next(
         (part for part in inside if covers(retraction.old, part)),
-        next((part for part in inside if named and named <= part.norms), unit),
+        next((part for part in inside if named - HEADS and named - HEADS <= part.norms), unit),
     )
     start, end = trim(older, unit.start, unit.end)
     if retraction.kind is Kind.REMOVED:

@@ -127,7 +127,7 @@ class Reading:
     @cached_property
     def subject_people(self) -> frozenset[str]:
         """People other than the user that the record is about, from its grammatical subject."""
-        return _people(self.masked)
+        return people(self.masked)
 
     @cached_property
     def subject_names(self) -> frozenset[str]:
@@ -162,7 +162,8 @@ def _subject(masked: str) -> str:
     return masked[: end.start()] if end else masked
 
 
-def _people(masked: str) -> frozenset[str]:
+def people(masked: str) -> frozenset[str]:
+    """People other than the user in the grammatical subject of a text whose quotations are masked."""
     head = _subject(masked)
     if re.match(r"(?:User|I|We)\s*$|(?:On |In |At )?(?:User|I|We|the user)\b(?!['’]s| and )", head):
         return frozenset()

@@ -57,6 +57,7 @@ _UNDONE = re.compile(
 _DENIED = re.compile(r"(?:\bnot|\bnever|n't|\bwithout|\bhardly)\s+(?:\w+\s+)?$", re.IGNORECASE)
 _AND = re.compile(r"\s+and\s|\s+so\s")
 _PRONOUN = re.compile(r"\b(?:it|them|him|her|his|their|that|this|those|these|its)\b", re.IGNORECASE)
+_THAT_ONE = re.compile(r"(?:that|this|the|another|a|which)?\s*(?:\w+\s+)?ones?\b", re.IGNORECASE)
 _LEAD_IN = re.compile(r"^(?:the|a|an|my|their|user's|his|her|to|that|this|in|on|at|for)\s+", re.IGNORECASE)
 
 
@@ -101,7 +102,7 @@ def _olds(newer: Reading, start: int, end: int) -> Iterator[Clause]:
     """What was, and, where another sentence may begin with an "and", the words before it."""
     for stop in (end, *(start + found.start() for found in [_AND.search(newer.masked[start:end])] if found)):
         old = newer.clause(*_trimmed(newer, start, stop))
-        if old.tokens and not _TOLD.search(old.masked) and not _SOME.match(newer.masked[start:stop]):
+        if old.tokens and not _THAT_ONE.match(old.masked) and not _TOLD.search(old.masked) and not _SOME.match(newer.masked[start:stop]):
             yield old
 
 

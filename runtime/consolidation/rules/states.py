@@ -24,7 +24,7 @@ _STATES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("workplace", re.compile(r"\b(?:(?P<now>now works?|works? now)|works?) (?:at|for) (?P<value>(?:the |a |an )?\w[^,.;]*?)(?=\s*(?:[,.;]|\band\b|\bas\b|$))")),
 )  # fmt: skip
 _SUBJECT = re.compile(
-    r"^(?:\W*(?:in \w+ )?(?:user|i|we)\b(?! ?['’]s)(?! and)|\W*(?:and|but|now|who|is|lives?|has|moved|plays)\b|\W*user and [A-Z]\w+\b)",
+    r"^(?:\W*(?:in \w+ )?(?:user|i|we)\b(?! ?['’]s)(?! and)|\W*(?:and|but|now|is|lives?|has|moved|plays)\b|\W*user and [A-Z]\w+\b)",
     re.I,
 )
 

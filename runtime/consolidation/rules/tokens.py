@@ -33,6 +33,8 @@ _SHORT_DAYS = {day[:3]: day for day in sorted(wording.WEEKDAYS)} | {
     "thur": "thursday",
     "thurs": "thursday",
 }
+_STAMP = re.compile(r"^\s*\[\d{4}-\d{2}-\d{2}[^\]]*\]")
+"""The day of the message before the statement: when it was said, and no word of it."""
 _NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
 _PRONOUN_VERB = re.compile(r"(?:i|we|you|he|she|they|it|there|that|who|what|here)'(?:d|ve|re|ll|m|s)")
 _OF_A_NOUN = re.compile(r"(?:\b(?:the|a|an|my|their|his|her|this|monthly|weekly)|'s)\s+$", re.IGNORECASE)
@@ -58,7 +60,7 @@ class Token:
 def tokens(text: str) -> list[Token]:
     """Content words of a text in order; function words are left out, negations too (polarity is read elsewhere)."""
     found: list[Token] = []
-    folded = synonyms.fold_phrases(_same_length(text))
+    folded = synonyms.fold_phrases(_same_length(_STAMP.sub(lambda stamp: " " * len(stamp[0]), text)))
     for match in _WORD.finditer(folded):
         for norm, named, number in _forms(match, folded):
             if norm and (norm not in wording.FUNCTION_WORDS or _noun(norm, folded[: match.start()])):

@@ -39,6 +39,8 @@ _HELD = re.compile(
     r"closes|opens)\s+(?:now\s+)?(?P<value>.+)",
     re.IGNORECASE,
 )
+_NAMED_THING = re.compile(r"(?P<thing>(?:the )?[A-Z][\w'’-]*(?: [\w'’-]+)*?) (?:to|for|until|at|on) (?P<value>[^A-Z]*\d.*|.*)")
+_MEASURED = frozenset({"money", "date", "clock", "number"})
 OPTIONAL = wording.words("new goal target aim want need current status level number total amount this the own")
 """Words of an attribute that may stand on one side only: a step goal is what somebody wants to walk."""
 _ADDING = re.compile(r"(?:also )?(?:includ|add|be |hav|mak|reflect|show|say)", re.IGNORECASE)
@@ -68,10 +70,13 @@ def new_settings(newer: Reading) -> Iterator[Setting]:
             continue
         for pattern in _NEW:
             for match in pattern.finditer(newer.masked, sentence.start, sentence.end):
-                attribute = newer.clause(*match.span("attr")).norms
-                if _too_vague(attribute, match[0]) or _ADDING.match(match["value"]):
-                    continue
-                yield Setting(attribute, newer.clause(*match.span("value")), newer.clause(*match.span()))
+                attribute, value = newer.clause(*match.span("attr")).norms, newer.clause(*match.span("value"))
+                if (named := _NAMED_THING.match(value.masked)) and _kinds(named["value"], named["value"]) & _MEASURED:
+                    # "rebooked the flight to Oslo for 5 October": the place belongs to the thing, not to the value.
+                    attribute |= newer.clause(value.start, value.start + named.start("value")).norms
+                    value = newer.clause(value.start + named.start("value"), value.end)
+                if not _too_vague(attribute, match[0]) and not _ADDING.match(match["value"]):
+                    yield Setting(attribute, value, newer.clause(*match.span()))
 
 
 def _too_vague(attribute: frozenset[str], text: str) -> bool:
@@ -97,6 +102,8 @@ def match_setting(setting: Setting, older: Reading, newer: Reading) -> Struck | 
 
 def _same_scope(setting: Setting, unit: Clause, older: Reading, newer: Reading) -> bool:
     value = _held_value(unit, older, setting)
+    if value is unit and _kinds(setting.value.masked, setting.value.text) <= {"name", "words"}:
+        return False  # a drive to the office says nothing of where the office is
     # An appointment's day that changes leaves its hour unknown: a value of several kinds is outdated by all of them.
     if value is None or not _kinds(value.masked, value.text) <= _kinds(setting.value.masked, setting.value.text):
         return False

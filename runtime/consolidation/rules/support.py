@@ -1,0 +1,68 @@
+"""A second signal before anything is hidden: that both records speak of one thing, and the newer of nothing else.
+
+Cues of change are common and values are alike; what makes two statements one is the words that name their topic. So a
+change needs a shared word that is no number, day, unit or verb of change, and the clause that carries the new value
+must be about that topic by most of its own words.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engrain.runtime.consolidation.rules import cues, wording
+from engrain.runtime.consolidation.rules.equal import LIGHT
+from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.tokens import Token
+
+UNITS = wording.words(
+    "euro dollar pound franc crown krone yen percent g gram kilo metr ml litr minut hour second day week month year "
+    "mile degre total amount"
+)
+"""Normalised words that measure; equal units make no equal topic."""
+_NOUN = re.compile(r"(?:['’]s|\b(?:the|a|an|my|this))\s+(?:[a-z]+\s+)?$", re.IGNORECASE)
+"""Before a noun: the night shift is no verb of change."""
+_SOURCES = wording.words(
+    "ticket receipt watch log invit letter mail plan list note app calendar bill statement label sign card document bank page "
+    "print websit look check count thought memori read saw see find turn real befor last time"
+)
+"""Normalised words for where the right value was found."""
+_UNTOPICAL = UNITS | LIGHT | wording.FRAME_WORDS | wording.CORRECTION_WORDS
+
+
+def names_topic(token: Token, text: str) -> bool:
+    """Whether a word says what a statement is about: no number, date, unit, light word or verb of change."""
+    if token.number or token.date or token.norm in _UNTOPICAL:
+        return False
+    return not cues.TURN_CUE.fullmatch(text, token.start, token.end) or bool(_NOUN.search(text[: token.start]))
+
+
+def topic(reading: Reading) -> frozenset[str]:
+    """The words of a record that say what it is about."""
+    return frozenset(token.norm for token in reading.tokens if names_topic(token, reading.text))
+
+
+def shares_topic(older: Reading, newer: Reading) -> bool:
+    """Whether both records hold one word that says what they are about."""
+    return bool(topic(older) & newer.norms)
+
+
+def of_one_topic(clause: Clause, value: list[Token], older: Reading, newer: Reading) -> bool:
+    """Whether most words of the clause around a new value, the value aside, are the older record's."""
+    own = {token.norm for token in value}
+    words = {t.norm for t in clause.tokens if names_topic(t, newer.text) and t.norm not in own} - _SOURCES
+    known = words & older.norms
+    return len(words - known) <= max(1, len(known)) if known else not words
+
+
+def untouched(older: Reading, newer: Reading) -> bool:
+    """Whether a part of the older record, with a verb of its own, says nothing that the newer record speaks of."""
+    if len(older.parts) < 2:
+        return False
+    own = [(part, {t.norm for t in part.tokens if names_topic(t, older.text)}) for part in older.parts]
+    return any(words and not words & newer.norms and _STATES.search(part.masked) for part, words in own)
+
+
+_STATES = re.compile(
+    r"^\W*(?:and |but |also |who )?(?:user |i |they |he |she |it |\w+ )?(?:is|are|has|have|was|were|had|does|do|will|\w{2,}(?:s|ed))\b",
+    re.IGNORECASE,
+)
