@@ -17,6 +17,7 @@ from engrain.runtime.consolidation.rules.equal import event_like, same_statement
 from engrain.runtime.consolidation.rules.flips import match_flip
 from engrain.runtime.consolidation.rules.matching import Struck, match
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.retold import told_again
 from engrain.runtime.consolidation.rules.states import ends, states
 from engrain.runtime.consolidation.rules.support import shares_topic, untouched
 from engrain.runtime.consolidation.rules.takebacks import Kind
@@ -44,7 +45,7 @@ def relate(older: Reading, newer: Reading) -> Finding | None:
     """The newer record's relation to the older, or None when the rules see none (SLICE-Mem A.4: ignore)."""
     if newer.record.source_time < older.record.source_time or newer.foreign or other_person(older, newer):
         return None
-    if same_statement(older, newer):
+    if same_statement(older, newer) or told_again(older, newer):
         basis = "same_event" if event_like(newer) else "same_fact"
         return Finding(Relation.DEDUP, basis, _scope(newer), newer.text, "the same statement in equal content words")
     if newer.record.source_time > older.record.source_time:

@@ -23,11 +23,11 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _UNDER_WAY = re.compile(r"\b(?:half-?way|part-?way|in the middle|(?:is|am|'m|are|still) \w+ing)\b", re.IGNORECASE)
-_PAST = re.compile(
+PAST = re.compile(
     r"\w{2,}ed|bought|met|ran|wrote|written|sent|paid|took|taken|made|did|done|got|went|gone|saw|seen|read|had|sold|spoke|"
     r"spoken|built|held|drew|gave|given|found|put|set|hung|cut|brought|told|taught|swept|lent|won|chose|chosen|"
     r"caught|ate|eaten|cleaned|dug|drove|driven|flew|flown|rode|sung|sang|came|left|kept|let|shut|fed|burnt|rung|rang|"
-    r"knit|sewn|torn|thrown|threw|begun|grown|grew|dealt|laid|spent|handed",
+    r"knit|fell|lost|broke|stole|came|hit|hurt|forgot|slept|stood|stuck|swam|wore|woke|shook|hid|bit|blew|froze|sewn|torn|thrown|threw|begun|grown|grew|dealt|laid|spent|handed",
     re.IGNORECASE,
 )
 _OUTCOMES = (
@@ -129,7 +129,7 @@ def _other_object(sentence: Clause, task: list[Token]) -> bool:
             last
             and second.norm not in _AROUND
             and between in {" ", "-", "'s ", "’s "}
-            and not (_PAST.fullmatch(second.norm) or _when(second, sentence))
+            and not (PAST.fullmatch(second.norm) or _when(second, sentence))
         ):
             return True
         if (
@@ -146,7 +146,7 @@ def _when(token: Token, sentence: Clause) -> bool:
     return bool(
         token.date
         or token.norm in _WHEN | wording.FRAME_WORDS | LIGHT
-        or _PAST.fullmatch(surface)
+        or PAST.fullmatch(surface)
         or surface.endswith("ly")
     )
 
@@ -165,12 +165,12 @@ def outcome(newer: Reading) -> bool:
 
 def past_verbs(newer: Reading) -> frozenset[str]:
     """Words in a form of the past: what may have been a task."""
-    return frozenset(t.norm for t in newer.tokens if _PAST.fullmatch(newer.text[t.start : t.end]))
+    return frozenset(t.norm for t in newer.tokens if PAST.fullmatch(newer.text[t.start : t.end]))
 
 
 def _done(verb: str, sentence: Clause) -> bool:
     """The task's own verb, in a form of the past."""
     return any(
-        token.norm == verb and _PAST.fullmatch(sentence.text[token.start - sentence.start : token.end - sentence.start])
+        token.norm == verb and PAST.fullmatch(sentence.text[token.start - sentence.start : token.end - sentence.start])
         for token in sentence.tokens
     )

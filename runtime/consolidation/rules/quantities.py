@@ -30,9 +30,13 @@ _UNITS: dict[str, tuple[str, str]] = {
     )
     for form in forms.split()
 }
+_UNIT = "|".join(sorted((unit for unit in _UNITS if len(unit) > 1), key=len, reverse=True))
+_HOURS = re.compile(r"\b(\d+)\s?(?:hours?|h)(?: and)? (\d+)\s?(?:minutes?|mins?|min)\b", re.IGNORECASE)
+_HALVES = re.compile(rf"\b({'|'.join(NUMBER_WORDS)}|\d+) and a half (?={_UNIT}\b)", re.IGNORECASE)
+_SPELT = re.compile(rf"\b({'|'.join(NUMBER_WORDS)}|half an?|\d+)[- ](?=(?:{_UNIT})\b)", re.IGNORECASE)
 CLOCK = r"\d{1,2}(?:[:.]\d{2})?\s?(?:[ap]m\b|[ap]\.m\.)|\d{1,2}:\d{2}"
 SPOKEN_CLOCK = r"(?:half past|quarter past|quarter to) (?:[a-z]+|\d{1,2})\b|\bnoon\b|\bmidday\b|\bmidnight\b"
-MEASURE = rf"\d+(?:\.\d+)?\s?(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b"
+MEASURE = rf"\d+(?:\.\d+)?\s*(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b"
 THOUSANDS = r"\d+(?:\.\d+)?k\b"
 _SPOKEN = {"noon": "12:00", "midday": "12:00", "midnight": "0:00"}
 
@@ -64,7 +68,7 @@ def spoken_clock(text: str) -> str | None:
 
 def measure(text: str) -> tuple[str, str]:
     """The value in the smallest common unit, and that unit."""
-    found = re.match(r"([\d.]+)\s?(\w+)", text)
+    found = re.match(r"([\d.]+)\s*(\w+)", text)
     assert found is not None
     base, factor = _UNITS[found[2].lower()]
     return plain(Decimal(found[1]) * Decimal(factor)), base
@@ -78,3 +82,18 @@ def thousands(text: str) -> str:
 def plain(value: Decimal) -> str:
     """Without needless zeros or an exponent."""
     return f"{value.normalize():f}"
+
+
+def fold_measures(text: str) -> str:
+    """Spelt and compound measures as digits before their unit, each place kept.
+
+    `one and a half hours` is 1.5 hours, `3 hours 30 minutes` 210 minutes, `a four-kilo pike` one of 4 kilos.
+    """
+    text = _HALVES.sub(lambda m: f"{NUMBER_WORDS.get(m[1].lower(), m[1])}.5".ljust(len(m[0])), text)
+    text = _HOURS.sub(lambda m: f"{60 * int(m[1]) + int(m[2])} minutes".ljust(len(m[0])), text)
+    return _SPELT.sub(_spelt, text)
+
+
+def _spelt(match: re.Match[str]) -> str:
+    word = match[1].lower()
+    return ("0.5" if word.startswith("half") else NUMBER_WORDS.get(word, word)).ljust(len(match[0]))

@@ -38,6 +38,8 @@ _STAMP = re.compile(r"^\s*\[\d{4}-\d{2}-\d{2}[^\]]*\]")
 _NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
 _PRONOUN_VERB = re.compile(r"(?:i|we|you|he|she|they|it|there|that|who|what|here)'(?:d|ve|re|ll|m|s)")
 _OF_A_NOUN = re.compile(r"(?:\b(?:the|a|an|my|their|his|her|this|monthly|weekly)|'s)\s+$", re.IGNORECASE)
+_AT = re.compile(r"\bat\s+$", re.IGNORECASE)
+_AFTER_HOUR = re.compile(r"\s*(?:[.;](?!\d)|,(?!\d)|$|(?:on|and|in|instead|now|today|tomorrow|every|from|sharp)\b)", re.IGNORECASE)
 _ONE = re.compile(r"one (?:of|day|another|more)\b", re.IGNORECASE)
 
 
@@ -60,7 +62,7 @@ class Token:
 def tokens(text: str) -> list[Token]:
     """Content words of a text in order; function words are left out, negations too (polarity is read elsewhere)."""
     found: list[Token] = []
-    folded = synonyms.fold_phrases(_same_length(_STAMP.sub(lambda stamp: " " * len(stamp[0]), text)))
+    folded = quantities.fold_measures(synonyms.fold_phrases(_same_length(_STAMP.sub(lambda stamp: " " * len(stamp[0]), text))))
     for match in _WORD.finditer(folded):
         for norm, named, number in _forms(match, folded):
             if norm and (norm not in wording.FUNCTION_WORDS or _noun(norm, folded[: match.start()])):
@@ -118,10 +120,15 @@ def _forms(match: re.Match[str], text: str) -> list[tuple[str, bool, bool]]:
         digits = match["decade"]
         return [(digits if len(digits) > 3 else f"19{digits}", True, True)]
     if match["number"]:
-        return _number(match)
+        return [(f"{int(match['number'])}:00", True, True)] if _hour(match, text) else _number(match)
     if match["sign"]:
         return [(wording.SIGNS[match["sign"]], False, False)]
     return _word(match, text)
+
+
+def _hour(match: re.Match[str], text: str) -> bool:
+    """A bare hour: "at 11", where nothing follows that the number could count."""
+    return bool(_AT.search(text[: match.start()]) and _AFTER_HOUR.match(text, match.end()) and len(match["number"]) < 3)
 
 
 def _number(match: re.Match[str]) -> list[tuple[str, bool, bool]]:
