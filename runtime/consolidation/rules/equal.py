@@ -8,18 +8,19 @@ import re
 from engrain.runtime.consolidation.duplicates import normalised_body
 from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.reading import Reading
+from engrain.runtime.consolidation.rules.tokens import of_one_root
 from engrain.runtime.consolidation.rules.vetoes import crossed
 from engrain.runtime.schema import MemoryType
 
 LIGHT = wording.words(
     "pay take have go make use get still turn becom was start do date work be call name own contain includ consist end "
-    "list come put keep run give cost find also total full alreadi currently usual general type kind person "
+    "measur list come put keep run give cost find also total full alreadi currently usual general type kind person "
     "done abl happen occur hold stay set sinc subject topic someth somebodi"
 )
 """Words that may stand on one side only: they carry grammar more than meaning."""
 LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan")
 _ORDER = re.compile(
-    r"\b(?:than|prefer\w*\b.*\bto|instead|rather|before|after|over|from\b.*\bto|because)\b|'s\b.*'s\b", re.IGNORECASE
+    r"\b(?:than|prefer\w*\b.*\bto|prefer\w*\b.*\bover|instead|rather|before|after|from\b.*\bto|because)\b|'s\b.*'s\b", re.IGNORECASE
 )
 _DIRECTED = wording.words(
     "lend borrow owe give send sell pay tell ask beat defeat help teach invit visit hire fire forgiv trust follow report "
@@ -34,7 +35,7 @@ _POINTING = re.compile(r"\W*(?:user noted: )?(?:this|that|it|it's|these|those|he
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
     r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|(?<!be )done|removed|deleted|replaced|off|out of|(?:is|are|was) over|gone|sold|"
-    r"lost|ended(?! up)|expired|gave up|given up|instead|dropped|closed|without|hardly|rarely|seldom|most|few|half(?! past)|both|none|almost|nearly|all|only)\b|n't\b",
+    r"lost|ended(?! up)|expired|gave up|given up|instead|dropped|closed|without|hardly|rarely|seldom|most|few|(?<!and a )half(?! past| an| a)|both|none|almost|nearly|all|only)\b|n't\b",
     re.IGNORECASE,
 )
 _DENIALS = {"not", "n't", "never"}
@@ -90,7 +91,7 @@ def _same_words(older: Reading, newer: Reading) -> bool:
         return False
     if _other_verb(older, newer) or (_happened(older) and not (told_again or shares_date(older, newer))):
         return False
-    if not mine or not (mine == theirs or (told_again and _nearly(mine, theirs, older, newer))):
+    if not mine or not (mine == theirs or _restated(mine, theirs, newer) or (told_again and _nearly(mine, theirs, older, newer))):
         return False
     if not told_again and (_has_order(older) or _has_order(newer)) and _sequence(older) != _sequence(newer):
         return False
@@ -112,6 +113,19 @@ _PERFECT = re.compile(
 _FORMER = re.compile(r"\b(?:was|were|had|lived|worked|studied|owned|played|drove|taught|kept|rented)\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s$")
 _COPULA = re.compile(r"\b(?:is|are|am|'s|'m|has|have|likes?|loves?|enjoys?|prefers?|hates?)\b|:", re.IGNORECASE)
+
+
+_PLACING = wording.words("insid befor after under until dure insid near around first")
+
+
+def _restated(mine: frozenset[str], theirs: frozenset[str], newer: Reading) -> bool:
+    """Words of one root on both sides (deep, depth), or a word of place that the newer record leaves out."""
+    lost, gained = mine - theirs, theirs - mine
+    if len(mine & theirs) < 2 or event_like(newer):
+        return False
+    if len(mine & theirs) > 2 and not gained and lost <= _PLACING:
+        return True
+    return len(lost) == len(gained) == 1 and of_one_root(*lost, *gained) and not min(*lost, *gained).isdigit()
 
 
 def _other_verb(older: Reading, newer: Reading) -> bool:
@@ -173,8 +187,15 @@ def _two_people(reading: Reading) -> bool:
     return bool(reading.norms & _DIRECTED) and bool(others)
 
 
+_PASSIVE = re.compile(
+    r"\b(?:is|are|am|was|were|been|being|got)\s+(?:still |now |just )?(?:\w+ed|lent|sent|given|paid|told|taken|driven|bitten|taught)\b[^.]*\bby\b", re.I
+)
+
+
 def _opens(reading: Reading) -> bool:
-    """Whether the user comes first: who lent whom."""
+    """Whether the user acts: comes first, or behind a "by"."""
+    if _PASSIVE.search(reading.masked):
+        return bool(re.search(r"\bby (?:the )?(?:user|me)\b", reading.masked, re.IGNORECASE))
     return bool(re.match(r"\W*(?:on [^,]{3,20},? )?(?:user|i|my)\b", reading.masked, re.IGNORECASE))
 
 

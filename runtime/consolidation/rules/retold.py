@@ -14,7 +14,7 @@ from engrain.runtime.consolidation.rules.completions import PAST
 from engrain.runtime.consolidation.rules.equal import LIGHT, event_like, shares_date, shares_source
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.consolidation.rules.support import UNITS
-from engrain.runtime.consolidation.rules.tokens import Token
+from engrain.runtime.consolidation.rules.tokens import Token, of_one_root
 
 _OCCASION = re.compile(
     r"\b(?:again|another|second|third|next|not|never|no longer|almost|nearly|half(?! past| marathon)|part|once more|back)\b|n't\b",
@@ -86,13 +86,6 @@ def _content(reading: Reading) -> dict[str, Token]:
 def _unrelated(these: list[Token], those: list[Token]) -> list[Token]:
     """Without words of one root with a word of the other side: burgled and burglary, deep and depth."""
     return [t for t in these if not any(of_one_root(t.norm, other.norm) for other in those)]
-
-
-def of_one_root(first: str, second: str) -> bool:
-    """Whether two stems begin alike for most of the shorter one."""
-    shorter = min(len(first), len(second))
-    same = next((place for place in range(shorter) if first[place] != second[place]), shorter)
-    return same >= 4 and same >= shorter - 1 or (same == 3 and shorter == 4 and max(len(first), len(second)) <= 5)
 
 
 def is_verb(token: Token, reading: Reading) -> bool:

@@ -12,7 +12,7 @@ SAME = (
     "aubergine: eggplant; courgette: zucchini; rubbish: trash garbage; buy: purchase acquire; "
     "intern: internship; work: employ employed employment; fix: repair mend; live: reside dwell residence; "
     "finish: complete completion; start: begin commence; due: deadline; fly: flight flights; "
-    "leave: depart departure; arrive: arrival; weigh: weight; born: birth birthday; marry: marriage wedding; "
+    "leave: depart departure; arrive: arrival; weigh: weight; owe: debt; deep: depth; long: length; high: height; wide: width; born: birth birthday; marry: marriage wedding; "
     "allergic: allergy allergies; break: fracture; give: donate donation; "
     "afraid: scared frightened fear terrified frighten; colleague: coworker workmate; boss: supervisor; "
     "flatmate: roommate housemate; shop: supermarket; big: large; trip: journey; photo: photograph; company: firm; "

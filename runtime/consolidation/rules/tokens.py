@@ -33,7 +33,7 @@ _SHORT_DAYS = {day[:3]: day for day in sorted(wording.WEEKDAYS)} | {
     "thur": "thursday",
     "thurs": "thursday",
 }
-_STAMP = re.compile(r"^\s*\[\d{4}-\d{2}-\d{2}[^\]]*\]")
+_STAMP = re.compile(r"^\s*\[\d{4}-\d{2}-\d{2}[^\]]*\]|\b(?:told|informed|reminded) the assistant that\b")
 """The day of the message before the statement: when it was said, and no word of it."""
 _NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
 _PRONOUN_VERB = re.compile(r"(?:i|we|you|he|she|they|it|there|that|who|what|here)'(?:d|ve|re|ll|m|s)")
@@ -174,3 +174,10 @@ def _dated(surface: str, lower: str, text: str, match: re.Match[str]) -> str | N
     if lower in _SHORT_MONTHS and beside:
         return _SHORT_MONTHS[lower]
     return _SHORT_DAYS.get(lower) if surface[0].isupper() and not text[match.end() :].startswith("'") else None
+
+
+def of_one_root(first: str, second: str) -> bool:
+    """Whether two stems begin alike for most of the shorter one."""
+    shorter = min(len(first), len(second))
+    same = next((place for place in range(shorter) if first[place] != second[place]), shorter)
+    return same >= 4 and same >= shorter - 1 or (same == 3 and shorter == 4 and max(len(first), len(second)) <= 5)
