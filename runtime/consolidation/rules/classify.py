@@ -10,11 +10,13 @@ from engrain.runtime.consolidation.rules import wording
 from engrain.runtime.consolidation.rules.agents import AGENT
 from engrain.runtime.consolidation.rules.alignment import match_change
 from engrain.runtime.consolidation.rules.completions import match_completion
+from engrain.runtime.consolidation.rules.contrast import match_contrast
 from engrain.runtime.consolidation.rules.corrections import match_correction
 from engrain.runtime.consolidation.rules.coverage import residue, trim
 from engrain.runtime.consolidation.rules.endings import match_ending
 from engrain.runtime.consolidation.rules.equal import event_like, same_statement
 from engrain.runtime.consolidation.rules.flips import match_flip
+from engrain.runtime.consolidation.rules.goals import match_goal
 from engrain.runtime.consolidation.rules.matching import Struck, match
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retold import told_again
@@ -85,6 +87,12 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
         if struck := match_setting(setting, older, newer):
             found = _finding(older, struck, setting.anchor, "state_change", "the attribute has another value now")
             return replace(found, latest_only=True)
+    if goal := match_goal(older, newer):
+        found = _finding(older, *goal, "state_change", "the goal has another value now")
+        return replace(found, latest_only=True)
+    if contrast := match_contrast(older, newer):
+        found = _finding(older, *contrast, "event_correction", "the old value is denied, another stands beside it")
+        return replace(found, latest_only=True)
     if done := match_completion(older, newer):
         return _finding(older, done[0], done[1], "state_change", "what was to do is done")
     if ended := match_ending(older, newer):

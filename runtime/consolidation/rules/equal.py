@@ -31,7 +31,7 @@ _DUE = re.compile(
     r"\b(?:need|has|have|still|plan|going|want|got)\w*\s+to\b|\bwill\b|'ll\b|\bmust\b|\bon (?:my|the|their) list\b|\bto-?do\b",
     re.IGNORECASE,
 )
-_POINTING = re.compile(r"\W*(?:user noted: )?(?:this|that|it|it's|these|those|here|there)\b", re.IGNORECASE)
+_POINTING = re.compile(r"\W*(?:user noted: )?(?:this|that|it|it's|these|those|here|there(?! (?:is|are)\b))\b", re.IGNORECASE)
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
     r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|(?<!be )done|removed|deleted|replaced|off|out of|(?:is|are|was) over|gone|sold|"

@@ -135,8 +135,7 @@ def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Rea
     if retraction.kind is Kind.CORRECTED:
         return _same_event(retraction, older, newer, shared)
     named = bool(retraction.old.named - frozenset(t.norm for t in retraction.old.tokens if t.number))
-    beside = unit.norms - retraction.old.norms - wording.FRAME_WORDS - TIME_WORDS - LIGHT
-    if not named and not shared and (len(retraction.old.norms) < 2 or beside):
+    if not named and not shared and len(retraction.old.norms - LIGHT) < 2:
         return False
     return not _past_event(older, sentence)
 

@@ -59,7 +59,7 @@ FORMER_FAVOURITE = re.compile(
     re.IGNORECASE,
 )
 MORE_THAN = re.compile(
-    rf"\b(?:more (?:into|drawn to|towards?|of)|prefer(?:s|red|ring)?|rather (?:have|get|take|use|watch|read|listen to)|"
+    rf"\b(?:more (?:into|drawn to|towards?|of)|prefer(?:s|red|ring)?|(?:would|'d) sooner (?:have |get |take |use |do |go |\w+ )?|rather (?:have|get|take|use|watch|read|listen to)|"
     rf"enjoy(?:s|ing|ed)?|into|getting into|drawn to)\b[^.;!?]*?\b(?:than|over|instead of|rather than|compared to)\s+"
     rf"(?:in\s+|with\s+|to\s+)?(?P<old>.+?){_END}",
     re.IGNORECASE,
