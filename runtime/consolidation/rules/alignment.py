@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.agents import AGENT
-from engrain.runtime.consolidation.rules.coverage import residue, trim
+from engrain.runtime.consolidation.rules.coverage import DAY_PARTS, residue, trim
 from engrain.runtime.consolidation.rules.equal import LIGHT, event_like
 from engrain.runtime.consolidation.rules.matching import Struck, one_off
 from engrain.runtime.consolidation.rules.narrowing import OPPOSITE, acts, is_quantity, narrowed, not_opposite, plays
@@ -95,6 +95,10 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
         if token.norm not in newer.norms and token.norm not in LIGHT | wording.FRAME_WORDS
     ]
     gained = [token for token in sentence.tokens if token.norm not in older.norms]
+    if changed_label(lost, unit, sentence, older) and explicit:
+        return True
+    if (explicit or bool(cues.NOW_CUE.search(sentence.masked))) and any(is_quantity(t) for t in lost):
+        lost = [t for t in lost if is_quantity(t) or not (is_verb(t, unit) or t.norm in DAY_PARTS)]
     about = any(t.norm in sentence.norms and names_topic(t, older.text) for t in unit.tokens)
     if not lost or not about or not stands_together(lost, unit):
         return False
@@ -116,6 +120,30 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     return (
         _quantity(lost) and bool(topic & SINGLE) and not rest - _after_value(sentence, gained) and not event_like(older)
     )
+
+
+def changed_label(lost: list[Token], unit: Clause, sentence: Clause, older: Reading) -> bool:
+    """Desk 14, then desk 31: the same noun counts off another number, and the newer sentence is about nothing else."""
+    before, after = _labels(unit), _labels(sentence)
+    same = {noun for noun in before.keys() & after.keys() if before[noun] != after[noun]}
+    others = {t.norm for t in sentence.tokens if not t.number and names_topic(t, sentence.text.rjust(sentence.end))}
+    return bool(same and any(t.number for t in lost)) and others <= older.norms
+
+
+def _labels(clause: Clause) -> dict[str, str]:
+    """Nouns right before a number, with the number: desk 31, week 34."""
+    pairs = zip(clause.tokens, clause.tokens[1:], strict=False)
+    return {
+        first.norm: second.norm
+        for first, second in pairs
+        if second.number and not first.number and not first.date and ":" not in second.norm
+        and clause.text[first.end - clause.start : second.start - clause.start] == " "
+    }
+
+
+def is_verb(token: Token, unit: Clause) -> bool:
+    """The word right behind a bare "User" or "I"."""
+    return bool(re.search(r"(?:^|\b)(?:User|I|We)\s+$", unit.text[: token.start - unit.start]))
 
 
 _SCHEDULE = wording.words(

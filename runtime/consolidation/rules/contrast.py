@@ -46,6 +46,11 @@ def match_contrast(older: Reading, newer: Reading) -> tuple[Struck, Clause] | No
     return Struck(*trim(older, 0, len(older.text)), whole=True), about
 
 
+def takes_back(newer: Reading) -> bool:
+    """Whether the record denies something and holds a number or day."""
+    return bool(_TAKEN_BACK.search(newer.masked)) and any(is_quantity(token) for token in newer.tokens)
+
+
 def _one_thing(older: Reading, newer: Reading) -> bool:
     """The newer record says again what the older is about, its names and all but one of its other words."""
     mine = topic(older)

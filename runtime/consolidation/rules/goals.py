@@ -49,6 +49,11 @@ def match_goal(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
     return None
 
 
+def sets_goal(newer: Reading) -> bool:
+    """Whether the record sets a goal, so that it may be another value of one."""
+    return bool(_GOAL.search(newer.masked) and _SETS.search(newer.masked))
+
+
 def _other_number(unit: Clause, sentence: Clause) -> bool:
     """One number each, of one unit and another value, and the same things besides."""
     old, new = _numbers(unit), _numbers(sentence)

@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from engrain.runtime.consolidation.duplicates import normalised_body
 from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.alignment import SINGLE
 from engrain.runtime.consolidation.rules.completions import outcome, past_verbs
+from engrain.runtime.consolidation.rules.contrast import takes_back
 from engrain.runtime.consolidation.rules.equal import LIGHT, LIKING, event_like
 from engrain.runtime.consolidation.rules.flips import DROPPED
+from engrain.runtime.consolidation.rules.goals import sets_goal
 from engrain.runtime.consolidation.rules.matching import required
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.consolidation.rules.states import states
+from engrain.runtime.consolidation.rules.tokens import norms
 from engrain.runtime.consolidation.rules.values import OPTIONAL, new_settings
 
 _CUES = (cues.END_CUE, cues.TURN_CUE, cues.NOW_CUE, cues.MEND_CUE, cues.SETTLED_CUE)
@@ -36,7 +40,7 @@ class WordIndex:
         """Index one more record; returns its place."""
         place = len(self.readings)
         self.readings.append(reading)
-        for word in reading.norms | _state_words(reading) | _turns(reading):
+        for word in reading.norms | _state_words(reading) | _occasions(reading):
             self._postings[word].append(place)
         return place
 
@@ -62,8 +66,8 @@ class WordIndex:
 def probes(newer: Reading) -> Iterator[frozenset[str]]:
     """Word sets of which an older record must hold one whole, to be a repetition, a refinement or an outdated state."""
     content = newer.norms - LIGHT - LIKING
-    if content:
-        yield content
+    for whole in {content, norms(normalised_body(newer.text)) - LIGHT - LIKING} - {frozenset()}:
+        yield whole
     if newer.foreign:
         return
     for retraction in newer.retractions:
@@ -73,19 +77,23 @@ def probes(newer: Reading) -> Iterator[frozenset[str]]:
         if words := setting.attribute - OPTIONAL:
             yield words
     yield from (frozenset({word}) for word in _state_words(newer))
-    yield from (frozenset({turn}) for turn in _turns(newer))
+    yield from (frozenset({occasion}) for occasion in _occasions(newer))
+    if len(content) > 2:
+        yield from (content - {word} for word in content)  # a word of one root may stand in its place
     telling = newer.norms - wording.FRAME_WORDS - LIGHT
     yield newer.norms - DROPPED or content
-    if any(cue.search(newer.masked) for cue in _CUES) or outcome(newer):
+    if any(cue.search(newer.masked) for cue in _CUES) or outcome(newer) or sets_goal(newer) or takes_back(newer):
         yield from (frozenset({word}) for word in telling)
     else:
         yield from (frozenset({word}) for word in newer.norms & SINGLE)
         yield from (frozenset({verb, word}) for verb in past_verbs(newer) for word in telling - {verb})
 
 
-def _turns(reading: Reading) -> frozenset[str]:
-    """The source turns of an event: told twice in one message, it may lack a word the second time."""
-    return frozenset(f"turn:{turn}" for turn in reading.record.source_turn_ids) if event_like(reading) else frozenset()
+def _occasions(reading: Reading) -> frozenset[str]:
+    """The source turns and the day of an event: told twice, it may be told in other words."""
+    if not event_like(reading):
+        return frozenset()
+    return frozenset({*(f"turn:{turn}" for turn in reading.record.source_turn_ids), f"day:{reading.record.time}"})
 
 
 def _state_words(reading: Reading) -> frozenset[str]:

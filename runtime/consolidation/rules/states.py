@@ -16,6 +16,12 @@ _PLACE = r"(?P<value>(?:the )?[A-Z][\w'’.-]*(?:,? (?:[A-Z][\w'’-]*|de|la|upo
 _STATES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("residence", re.compile(rf"\b(?:lives?|living|resid(?:es|ing)|(?:is|am|'m) based|settled)(?: now)? in {_PLACE}")),
     ("residence", re.compile(rf"\b(?P<moved>moved|relocated|has moved|is moving)(?: back)?(?: from {_PLACE.replace('value', 'left')})?(?: back)? to {_PLACE}")),
+    ("residence", re.compile(
+        rf"\b(?:lives?|living|rents?|has a room|shares? a|is renting)\b(?! in [A-Z])(?: (?!in [A-Z])[a-zà-ÿ'’-]+){{1,7}} in {_PLACE}")),
+    ("residence", re.compile(
+        rf"\b(?P<moved>moved)(?: in| out)? (?:into|to|in with)(?: (?!in [A-Z])[\w'’-]+){{1,7}} in {_PLACE}")),
+    ("residence", re.compile(
+        rf"\b(?P<moved>got|found|bought|has|have)(?: (?:a|an|my|their|his|her|our|own|new|place|flat|house|apartment|room|of)){{2,6}} in {_PLACE}(?= and (?:has |have )?moved)")),
     ("relationship status", re.compile(
         r"\b(?:is|are|got|became|has been)(?: now| recently| just)* (?P<value>single|engaged|married|divorced|widowed|separated|in a relationship)\b(?!-| in | with the | in$)")),
     ("relationship status", re.compile(r"\b(?:User|I|We) (?:has |have |just )*(?P<value>married)\b")),
