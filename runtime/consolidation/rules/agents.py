@@ -26,8 +26,19 @@ def other_agent(older: Reading, newer: Reading, clause: Clause) -> bool:
     sentence = next((s for s in newer.sentences if s.start <= clause.start < s.end), None)
     found = _ACTS.match(sentence.masked) if sentence is not None else None
     if found is None or re.split("['’]", found["name"])[0] in _OWN:
-        return bool(sentence and _relative(sentence) - older.norms)
-    return normalise(found["name"].casefold().removesuffix("'s")) not in older.norms
+        return bool(sentence and _relative(sentence) - _about(older))
+    return normalise(found["name"].casefold().removesuffix("'s")) not in _about(older)
+
+
+def _about(older: Reading) -> frozenset[str]:
+    """Who or what the older record is about; in a record without a subject of its own, any of its words."""
+    if re.match(r"\W*(?:User|I|We|The user)\b(?!['’]s| and )", older.masked):
+        return frozenset(_EXPECTED.findall(older.masked) and older.norms)
+    return older.norms
+
+
+_EXPECTED = re.compile(r"\b(?:wait\w* for|expect\w*|hop\w* (?:that|for)|ask\w*|want\w* (?:the|[A-Z])|ha[sd] (?:the|a|an|[A-Z]))\b")
+"""What the user waits for is done by somebody else."""
 
 
 _ACTIVE = re.compile(

@@ -192,6 +192,8 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
         between = unit.masked[lost[0].end - unit.start : lost[-1].start - unit.start]
         if re.search(r"\b(?:is|are|was|were|starts?|begins?|meets?)\b", between):
             return False  # the class on Monday is not the class on Thursday
+        if _counted(lost, unit) and _counted(gained, sentence) and not _counted(lost, unit) & _counted(gained, sentence):
+            return False  # litres of water are not cups of coffee
         if names or not kinds(lost, unit) <= kinds(gained, sentence):
             return False
         return not _joined_names(gained, sentence)
@@ -208,6 +210,17 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
         )
     words = {t.norm for t in lost}
     return any(words & group and {t.norm for t in gained} & group - words for group in OPPOSITE)
+
+
+def _counted(found: list[Token], clause: Clause) -> set[str]:
+    """The nouns right behind the numbers: what they count."""
+    ends = {token.end for token in found if token.number and ":" not in token.norm}
+    return {
+        token.norm
+        for token in clause.tokens
+        if not token.number and not token.date and token.norm not in wording.FRAME_WORDS | LIGHT
+        and any(clause.text[end - clause.start : token.start - clause.start] == " " for end in ends if end <= token.start)
+    }
 
 
 def kinds(found: list[Token], clause: Clause) -> set[str]:

@@ -36,7 +36,10 @@ def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
     sentence = next((s for s in newer.sentences if _speaks(s)), None)
     if sentence is None or _ANOTHER.search(newer.masked) or older.masked.rstrip().endswith("?"):
         return None
-    denied = _denied(newer) & older.norms
+    said = _denied(newer)
+    denied = said & older.norms
+    if said and not denied and any(t.norm in said and t.named for t in newer.tokens):
+        return None  # another wrong value than the older record's
     lost = [t for t in older.tokens if _missing(t, newer)]
     value = [t for t in older.tokens if t.norm in denied] or lost or _repeated(older, newer)
     rest = {t.norm for t in lost} - {t.norm for t in value}

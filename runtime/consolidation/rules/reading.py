@@ -37,6 +37,10 @@ _SUBJECT_END = re.compile(
 )
 
 
+_POSSESSED = re.compile(r"\W*(?:User['’]s|The user['’]s|My|Our|The) [\w-]+", re.IGNORECASE)
+"""The noun that the user has is never the verb: "User's parents live" ends behind the parents."""
+
+
 @dataclass(frozen=True)
 class Clause:
     """A stretch of a record, from `start` to `end` (exclusive), with what can be read off it."""
@@ -158,7 +162,8 @@ def mask_quotes(text: str) -> str:
 
 
 def _subject(masked: str) -> str:
-    end = _SUBJECT_END.search(masked)
+    possessed = _POSSESSED.match(masked)
+    end = _SUBJECT_END.search(masked, possessed.end() if possessed else 0)
     return masked[: end.start()] if end else masked
 
 

@@ -15,7 +15,7 @@ from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import Token
 
 UNITS = wording.words(
-    "euro dollar pound franc crown krone yen percent g gram kilo metr ml litr minut hour second day week month year "
+    "euro dollar pound franc crown krone yen percent g gram kilo metr metre ml litr minut hour second day week month year "
     "mile degre total amount"
 )
 """Normalised words that measure; equal units make no equal topic."""
@@ -42,8 +42,10 @@ def topic(reading: Reading) -> frozenset[str]:
 
 
 def shares_topic(older: Reading, newer: Reading) -> bool:
-    """Whether both records hold one word that says what they are about."""
-    return bool(topic(older) & newer.norms)
+    """Whether both records hold one word that says what they are about, or three that say it together."""
+    if topic(older) & newer.norms:
+        return True
+    return len({t.norm for t in older.tokens if not t.number and not t.date and t.norm in newer.norms}) >= 3
 
 
 def of_one_topic(clause: Clause, value: list[Token], older: Reading, newer: Reading) -> bool:
@@ -51,7 +53,7 @@ def of_one_topic(clause: Clause, value: list[Token], older: Reading, newer: Read
     own = {token.norm for token in value}
     words = {t.norm for t in clause.tokens if names_topic(t, newer.text) and t.norm not in own} - _SOURCES
     known = words & older.norms
-    return len(words - known) <= max(1, len(known)) if known else not words
+    return not words - known or len(words - known) < len(known)
 
 
 def untouched(older: Reading, newer: Reading) -> bool:
