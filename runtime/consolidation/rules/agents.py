@@ -41,6 +41,22 @@ _EXPECTED = re.compile(r"\b(?:wait\w* for|expect\w*|hop\w* (?:that|for)|ask\w*|w
 """What the user waits for is done by somebody else."""
 
 
+def by_stranger(older: Reading, newer: Reading, clause: Clause) -> bool:
+    """Whether a person or thing that the older record does not name does something, and the user is not spoken of.
+
+    "Petra cancelled the yoga retreat" cancels nothing of the user's; "Bitwarden replaced LastPass" names what is new.
+    """
+    if _USER.search(newer.masked) or not _USER.search(older.masked):
+        return False
+    sentence = next((s for s in newer.sentences if s.start <= clause.start < s.end), None)
+    found = _ACTS.match(sentence.masked) if sentence is not None else None
+    if found is None or re.split("['’]", found["name"])[0] in _OWN or _REPLACES.search(newer.masked):
+        return False
+    return normalise(found["name"].casefold().removesuffix("'s")) not in older.norms
+
+
+_USER = re.compile(r"\b(?:user|i|my|me|we|our|us|mine)\b", re.IGNORECASE)
+_REPLACES = re.compile(r"\b(?:replac\w+|taken? over|took over|takes over|taken the place|took the place|succeed\w*)\b")
 _ACTIVE = re.compile(
     r"\W*(?:User's|My|The user's|The|Our|A|An) (?:[\w-]+ )?(?P<who>[\w-]+)(?: [A-Z]\w+)? (?:has |have |had |just |already |finally )*"
     r"(?P<verb>(?!is\b|was\b|are\b|were\b|been\b)(?:[a-z]+ed|gave|sold|left|took|made|went|sent|wrote|paid|bought|quit|lost|got|threw))\b"

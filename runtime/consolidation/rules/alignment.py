@@ -214,12 +214,13 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
 
 def _counted(found: list[Token], clause: Clause) -> set[str]:
     """The nouns right behind the numbers: what they count."""
-    ends = {token.end for token in found if token.number and ":" not in token.norm}
+    numbers = [token for token in found if token.number and ":" not in token.norm]
+    ends, starts = {token.end for token in numbers}, {token.start for token in numbers}
     return {
         token.norm
         for token in clause.tokens
         if not token.number and not token.date and token.norm not in wording.FRAME_WORDS | LIGHT
-        and any(clause.text[end - clause.start : token.start - clause.start] == " " for end in ends if end <= token.start)
+        and (token.start in starts or any(clause.text[end - clause.start : token.start - clause.start] == " " for end in ends if end <= token.start))
     }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engrain.runtime.consolidation.rules import wording
-from engrain.runtime.consolidation.rules.agents import AGENT
+from engrain.runtime.consolidation.rules.agents import AGENT, by_stranger
 from engrain.runtime.consolidation.rules.alignment import match_change
 from engrain.runtime.consolidation.rules.completions import match_completion
 from engrain.runtime.consolidation.rules.contrast import match_contrast
@@ -24,7 +24,7 @@ from engrain.runtime.consolidation.rules.states import ends, states
 from engrain.runtime.consolidation.rules.support import shares_topic, untouched
 from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
-from engrain.runtime.consolidation.rules.vetoes import speaks_against
+from engrain.runtime.consolidation.rules.vetoes import speaks_against, unmeant
 from engrain.runtime.schema import Relation
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,13 @@ def _supported(older: Reading, newer: Reading, found: Finding) -> bool:
     """A second signal besides the cue: one topic, and nothing that speaks against a change."""
     if not found.exclusive and not shares_topic(older, newer):
         return False
-    return found.basis == "event_correction" or not _spoken_against(older, newer, found)
+    start = max(0, newer.text.find(found.anchor))
+    anchor = newer.clause(start, start + len(found.anchor))
+    if found.basis == "event_correction":
+        return not unmeant(newer, anchor)
+    if by_stranger(older, newer, anchor):
+        return False
+    return speaks_against(older, newer, anchor, may_return=found.evidence.startswith("residence")) is None
 
 
 def _spared(older: Reading, newer: Reading, found: Finding) -> Finding:
@@ -106,12 +112,6 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
             _finding(older, struck, anchor, "state_change", "the opposite is said now"), exclusive=True
         )
     return None
-
-
-def _spoken_against(older: Reading, newer: Reading, found: Finding) -> bool:
-    moving_back = found.evidence.startswith("residence")
-    start = max(0, newer.text.find(found.anchor))
-    return speaks_against(older, newer, newer.clause(start, start + len(found.anchor)), moving_back) is not None
 
 
 def _changed_state(older: Reading, newer: Reading) -> tuple[Struck, Clause, str] | None:

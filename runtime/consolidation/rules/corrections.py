@@ -28,6 +28,7 @@ _NOT = re.compile(
     r"(?=\s*(?:[,.;!?)]|\bas\b|\blike\b|$))|\b(?:instead of|rather than)\s+(?:the |a |an )?(?P<other>[^,.;!?()]{1,40}?)(?=\s*(?:[,.;!?)]|$))",
     re.IGNORECASE,
 )
+_HAD_SAID = re.compile(r"\bhad (?:said|told|written|noted|put|given|thought)\b|\bnot \d|\binstead of\b", re.IGNORECASE)
 _ANOTHER = re.compile(r"\b(?:another|again|also|this time|next time|second)\b", re.IGNORECASE)
 
 
@@ -40,6 +41,9 @@ def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
     denied = said & older.norms
     if said and not denied and any(t.norm in said and t.named for t in newer.tokens):
         return None  # another wrong value than the older record's
+    amounts = {t.norm for t in newer.tokens if t.number and not t.date}
+    if len(amounts) > 1 and _HAD_SAID.search(newer.masked) and not amounts & older.norms:
+        return None  # "had said 310" takes back 310, and no other sum
     lost = [t for t in older.tokens if _missing(t, newer)]
     value = [t for t in older.tokens if t.norm in denied] or lost or _repeated(older, newer)
     rest = {t.norm for t in lost} - {t.norm for t in value}

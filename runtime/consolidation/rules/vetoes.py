@@ -36,7 +36,14 @@ _OPINION = re.compile(
     r"expects?|convinc\w+|persuad\w+) (?:the )?(?:user|me|him|her|them)\b|\baccording to\b|\brumou?rs?\b|\bapparently\b|\ballegedly\b|\b(?:thinks?|believes?|says?|said|feels?|claims?|fears?|worries|guesses|reckons?) (?:that )?(?:the )?(?:user|i|he|she|they|it)\b(?!'s (?:over|done|off))",
     re.IGNORECASE,
 )
+_CLAIMED = re.compile(
+    r"\W*(?!(?:User|I|We|The (?:receipt|invoice|ticket|letter|statement|label|scale|website))\b)(?:(?:User's|My|The|A|An|Our) (?:[\w-]+ ){1,2}|[A-Z][\w'’-]+ (?:[A-Z][\w'’-]+ )?)"
+    r"(?:claims?|claimed|says?|said|thinks?|thought|believes?|heard|hears|insists?|suspects?|guesses|assumes?|swears|alleges|predicts?|jokes?|joked|writes|reckons?) (?:that )?",
+)
+"""Somebody else's word."""
 _NOT_MEANT = re.compile(
+    r"\b(?:not true|untrue|not the case|false that|no truth|den(?:y|ies|ied) (?:that|\w+ing)|a lie)\b|\b(?:only|just) (?:(?:for|until|till|on|while) )?(?:this|that|the|today|tonight|tomorrow|until|while|for)\b|"
+    r"\bfor (?:this|the) (?:week|month|time being|weekend|moment|day|summer|winter)\b|\bjust now and then\b|"
     r"\bnot (?:that|because|only|just|to say|mean|as if)\b|n't (?:just|only|mean|because)\b|\bjok(?:e|ed|ing|ingly)\b|\bkidding\b|\bas if\b|\bfor (?:a|an|one|two|three|\d+) (?:day|night|week|month|year|hour|change|while|moment|weekend|season)s?\b|"
     r"\btemporar\w+\b|\bfor (?:now|the moment|once)\b|\bjust (?:this|for)\b|\bon trial\b|\btrial\b|\bduring\b|\bexcept\b|\bwhile (?:the|user|i|on|in|at)\b|\bno(?:body)? (?:plans?|intention) (?:to|of)\b",
     re.IGNORECASE,
@@ -47,8 +54,10 @@ def speaks_against(older: Reading, newer: Reading, anchor: Clause, may_return: b
     """Why the sentence around the anchor changes nothing of the older record; None when nothing speaks against."""
     sentence = next((s for s in newer.sentences if s.start <= anchor.start < s.end), anchor)
     text = sentence.masked
-    if _OPINION.search(text):
+    if _OPINION.search(text) or _CLAIMED.match(text):
         return "somebody's opinion"
+    if sentence.hedged:
+        return "not stated as true"
     if not may_return and _BACK.search(text) and not _BACK.search(older.masked):
         return "a return to an earlier state"
     if _NOT_MEANT.search(text) and not _NOT_MEANT.search(older.masked):
@@ -58,6 +67,15 @@ def speaks_against(older: Reading, newer: Reading, anchor: Clause, may_return: b
     if _COMING.search(text) and not planned(older) and not wording.OWN_REQUEST.search(text):
         return "a plan"
     return None
+
+
+def unmeant(newer: Reading, anchor: Clause) -> bool:
+    """Joked, denied, claimed by somebody else or only possible: no correction either."""
+    sentence = next((s for s in newer.sentences if s.start <= anchor.start < s.end), anchor)
+    return bool(_CLAIMED.match(sentence.masked) or _JOKED.search(sentence.masked)) or sentence.hedged
+
+
+_JOKED = re.compile(r"\bjok(?:e|es|ed|ing|ingly)\b|\bkidding\b|\bnot true\b|\buntrue\b|\bnot the case\b|\bden(?:ies|ied)\b", re.I)
 
 
 def told_of_past(older: Reading, sentence: Clause) -> bool:
