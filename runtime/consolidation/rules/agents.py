@@ -37,7 +37,9 @@ def _about(older: Reading) -> frozenset[str]:
     return older.norms
 
 
-_EXPECTED = re.compile(r"\b(?:wait\w* for|expect\w*|hop\w* (?:that|for)|ask\w*|want\w* (?:the|[A-Z])|ha[sd] (?:the|a|an|[A-Z]))\b")
+_EXPECTED = re.compile(
+    r"\b(?:wait\w* for|expect\w*|hop\w* (?:that|for)|ask\w*|want\w* (?:the|[A-Z])|ha[sd] (?:the|a|an|[A-Z]))\b"
+)
 """What the user waits for is done by somebody else."""
 
 
@@ -49,14 +51,22 @@ def by_stranger(older: Reading, newer: Reading, clause: Clause) -> bool:
     if _USER.search(newer.masked) or not _USER.search(older.masked):
         return False
     sentence = next((s for s in newer.sentences if s.start <= clause.start < s.end), None)
-    found = _ACTS.match(sentence.masked) if sentence is not None else None
-    if found is None or re.split("['’]", found["name"])[0] in _OWN or _REPLACES.search(newer.masked):
+    found = _STRANGER.match(sentence.masked) if sentence is not None else None
+    if found is None or found["name"] in _OWN or (_REPLACES.search(newer.masked) and not found["whose"]):
         return False
     return normalise(found["name"].casefold().removesuffix("'s")) not in older.norms
 
 
 _USER = re.compile(r"\b(?:user|i|my|me|we|our|us|mine)\b", re.IGNORECASE)
-_REPLACES = re.compile(r"\b(?:replac\w+|taken? over|took over|takes over|taken the place|took the place|succeed\w*)\b")
+_STRANGER = re.compile(
+    r"\W*(?P<name>[A-Z][\w-]+)(?: [A-Z][\w'’-]+)?(?:(?P<whose>['’]s)|,[^,]{2,40},)? "
+    r"(?:(?:\w+ly|just|now|already|also|then) )?(?:(?(whose)\w+|(?!this|is\b)(?:\w+(?:[^s\W]s|ed)|won't|would|can't|cannot|could|will|has|had|did|got|gave|sold|left|took|made|went|sent|"
+    r"wrote|paid|bought|quit|met|said|struck|threw|spent|chose|put|set|cut|lost|found|broke|came|ran|hung|swore|told|meant)))\b"
+)
+"""A name that does something, or has something."""
+_REPLACES = re.compile(
+    r"\b(?:(?:has |have )?replac(?:ed|es)\b(?![^.]*\b(?:with|by)\b)|taken? over|took over|takes over|taken the place|took the place|succeed\w*)\b"
+)
 _ACTIVE = re.compile(
     r"\W*(?:User's|My|The user's|The|Our|A|An) (?:[\w-]+ )?(?P<who>[\w-]+)(?: [A-Z]\w+)? (?:has |have |had |just |already |finally )*"
     r"(?P<verb>(?!is\b|was\b|are\b|were\b|been\b)(?:[a-z]+ed|gave|sold|left|took|made|went|sent|wrote|paid|bought|quit|lost|got|threw))\b"

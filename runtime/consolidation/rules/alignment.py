@@ -136,7 +136,10 @@ def _labels(clause: Clause) -> dict[str, str]:
     return {
         first.norm: second.norm
         for first, second in pairs
-        if second.number and not first.number and not first.date and ":" not in second.norm
+        if second.number
+        and not first.number
+        and not first.date
+        and ":" not in second.norm
         and clause.text[first.end - clause.start : second.start - clause.start] == " "
     }
 
@@ -192,7 +195,11 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
         between = unit.masked[lost[0].end - unit.start : lost[-1].start - unit.start]
         if re.search(r"\b(?:is|are|was|were|starts?|begins?|meets?)\b", between):
             return False  # the class on Monday is not the class on Thursday
-        if _counted(lost, unit) and _counted(gained, sentence) and not _counted(lost, unit) & _counted(gained, sentence):
+        if (
+            _counted(lost, unit)
+            and _counted(gained, sentence)
+            and not _counted(lost, unit) & _counted(gained, sentence)
+        ):
             return False  # litres of water are not cups of coffee
         if names or not kinds(lost, unit) <= kinds(gained, sentence):
             return False
@@ -219,8 +226,17 @@ def _counted(found: list[Token], clause: Clause) -> set[str]:
     return {
         token.norm
         for token in clause.tokens
-        if not token.number and not token.date and token.norm not in wording.FRAME_WORDS | LIGHT
-        and (token.start in starts or any(clause.text[end - clause.start : token.start - clause.start] == " " for end in ends if end <= token.start))
+        if not token.number
+        and not token.date
+        and token.norm not in wording.FRAME_WORDS | LIGHT
+        and (
+            token.start in starts
+            or any(
+                clause.text[end - clause.start : token.start - clause.start] == " "
+                for end in ends
+                if end <= token.start
+            )
+        )
     }
 
 

@@ -2,6 +2,7 @@
 
 The rules would rather miss a change than hide a fact: whatever they do not recognise is ignored.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
 from engrain.runtime.consolidation.rules.vetoes import speaks_against, unmeant
 from engrain.runtime.schema import Relation
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -97,7 +99,8 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
         found = _finding(older, *goal, "state_change", "the goal has another value now")
         return replace(found, latest_only=True)
     if contrast := match_contrast(older, newer):
-        found = _finding(older, *contrast, "event_correction", "the old value is denied, another stands beside it")
+        basis = "event_correction" if event_like(older) else "state_change"
+        found = _finding(older, *contrast, basis, "the old value is denied, another stands beside it")
         return replace(found, latest_only=True)
     if done := match_completion(older, newer):
         return _finding(older, done[0], done[1], "state_change", "what was to do is done")
@@ -108,9 +111,7 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
         return replace(found, latest_only=True)
     if struck := match_flip(older, newer):
         anchor = newer.clause(0, len(newer.text))
-        return replace(
-            _finding(older, struck, anchor, "state_change", "the opposite is said now"), exclusive=True
-        )
+        return replace(_finding(older, struck, anchor, "state_change", "the opposite is said now"), exclusive=True)
     return None
 
 

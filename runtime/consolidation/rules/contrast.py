@@ -21,7 +21,9 @@ _TAKEN_BACK = re.compile(
     r"instead of|rather than|wrong(?:ly)?|was (?:a |the )?(?:mistake|typo|slip))\b|n't\b",
     re.IGNORECASE,
 )
-_ASIDE = re.compile(r"\b(?:also|too|as well|another|again|only|just|this week|this time|today|tonight|for once)\b", re.I)
+_ASIDE = re.compile(
+    r"\b(?:also|too|as well|another|again|only|just|this week|this time|today|tonight|for once)\b", re.I
+)
 
 
 def match_contrast(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:

@@ -50,7 +50,9 @@ def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
     gained = [t for t in newer.tokens if t.norm not in older.norms | wording.CORRECTION_WORDS]
     if not value or not gained or not _same_topic(older, newer, value, rest, bool(denied)):
         return None
-    if not _replaces(value, gained, older, newer, sentence, bool(denied)) or not _tells_same(value, gained, older, newer):
+    if not _replaces(value, gained, older, newer, sentence, bool(denied)) or not _tells_same(
+        value, gained, older, newer
+    ):
         return None
     return Struck(*trim(older, 0, len(older.text)), whole=True), sentence
 

@@ -43,7 +43,9 @@ MEND = (
     "wrongly no_wait had_said had_told had_written had_noted had_put had_given had_thought apologies i_was_off checked_again double-checked"
 )
 """Words that take back what was said before."""
-MEND_CUE = re.compile(rf"\b(?:{_any(MEND)})\b|\bgot (?:\w+ ){{0,3}}wrong\b|\bactually\b|^no,|\bmeant\b(?! to (?!say))", re.IGNORECASE)
+MEND_CUE = re.compile(
+    rf"\b(?:{_any(MEND)})\b|\bgot (?:\w+ ){{0,3}}wrong\b|\bactually\b|^no,|\bmeant\b(?! to (?!say))", re.IGNORECASE
+)
 
 ENDING = (
     "stopped quit quits ceased dropped ended abandoned gave_up given_up giving_up discontinued swore_off sworn_off cut_out "

@@ -22,7 +22,8 @@ _DENIED = re.compile(
 )
 _ANOTHERS = re.compile(r"\s+(?:its|his|her|(?:a|an|one|some)\s)", re.IGNORECASE)
 _OFF_ROUTE = re.compile(
-    r"\bstopped\s+(?:at|by|in|off|for|to|on|near|outside)\b|\bran\s+out\s+of\b|\boff\s+(?:the|a|an|my|their|user's)\b|\bover\s+(?:the|a|an|my|their|\d)|\bover to\b", re.IGNORECASE
+    r"\bstopped\s+(?:at|by|in|off|for|to|on|near|outside)\b|\bran\s+out\s+of\b|\boff\s+(?:the|a|an|my|their|user's)\b|\bover\s+(?:the|a|an|my|their|\d)|\bover to\b",
+    re.IGNORECASE,
 )
 
 

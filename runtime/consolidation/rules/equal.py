@@ -20,7 +20,8 @@ LIGHT = wording.words(
 """Words that may stand on one side only: they carry grammar more than meaning."""
 LIKING = wording.words("love enjoy dislik hate ador prefer fond stand detest fan")
 _ORDER = re.compile(
-    r"\b(?:than|prefer\w*\b.*\bto|prefer\w*\b.*\bover|instead|rather|before|after|from\b.*\bto|because)\b|'s\b.*'s\b", re.IGNORECASE
+    r"\b(?:than|prefer\w*\b.*\bto|prefer\w*\b.*\bover|instead|rather|before|after|from\b.*\bto|because)\b|'s\b.*'s\b",
+    re.IGNORECASE,
 )
 _DIRECTED = wording.words(
     "lend borrow owe give send sell pay tell ask beat defeat help teach invit visit hire fire forgiv trust follow report "
@@ -31,7 +32,9 @@ _DUE = re.compile(
     r"\b(?:need|has|have|still|plan|going|want|got)\w*\s+to\b|\bwill\b|'ll\b|\bmust\b|\bon (?:my|the|their) list\b|\bto-?do\b",
     re.IGNORECASE,
 )
-_POINTING = re.compile(r"\W*(?:user noted: )?(?:this|that|it|it's|these|those|here|there(?! (?:is|are)\b))\b", re.IGNORECASE)
+_POINTING = re.compile(
+    r"\W*(?:user noted: )?(?:this|that|it|it's|these|those|here|there(?! (?:is|are)\b))\b", re.IGNORECASE
+)
 _NEWS = re.compile(
     r"\b(?:again|another|back|now|new|second|third|this time|no longer|any ?more|instead|once more|other|not|never|"
     r"changed|moved|switched|became|stopped|quit|cancel\w*|finished|(?<!be )done|removed|deleted|replaced|off|out of|(?:is|are|was) over|gone|sold|"
@@ -91,7 +94,9 @@ def _same_words(older: Reading, newer: Reading) -> bool:
         return False
     if _other_verb(older, newer) or (_happened(older) and not (told_again or shares_date(older, newer))):
         return False
-    if not mine or not (mine == theirs or _restated(mine, theirs, newer) or (told_again and _nearly(mine, theirs, older, newer))):
+    if not mine or not (
+        mine == theirs or _restated(mine, theirs, newer) or (told_again and _nearly(mine, theirs, older, newer))
+    ):
         return False
     if not told_again and (_has_order(older) or _has_order(newer)) and _sequence(older) != _sequence(newer):
         return False
@@ -188,7 +193,8 @@ def _two_people(reading: Reading) -> bool:
 
 
 _PASSIVE = re.compile(
-    r"\b(?:is|are|am|was|were|been|being|got)\s+(?:still |now |just )?(?:\w+ed|lent|sent|given|paid|told|taken|driven|bitten|taught)\b[^.]*\bby\b", re.I
+    r"\b(?:is|are|am|was|were|been|being|got)\s+(?:still |now |just )?(?:\w+ed|lent|sent|given|paid|told|taken|driven|bitten|taught)\b[^.]*\bby\b",
+    re.I,
 )
 
 

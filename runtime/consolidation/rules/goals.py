@@ -31,7 +31,9 @@ _SETTING = wording.words(
     "lower increas reduc cut chang up bump drop down new now settl on go per max min curfew allot give instead"
 )
 """Normalised words that set a value and are not what it is for."""
-_WHOSE = re.compile(r"\b(?:another|second|also|too|for once|today|tonight|this (?:week|month|time|year))\b", re.IGNORECASE)
+_WHOSE = re.compile(
+    r"\b(?:another|second|also|too|for once|today|tonight|this (?:week|month|time|year))\b", re.IGNORECASE
+)
 
 
 def match_goal(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
@@ -42,7 +44,11 @@ def match_goal(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
     if not _GOAL.search(unit.masked) or unit.negative or unit.past_habit:
         return None
     for sentence in newer.sentences:
-        if sentence.hedged or sentence.negative or not (_GOAL.search(sentence.masked) and _SETS.search(sentence.masked)):
+        if (
+            sentence.hedged
+            or sentence.negative
+            or not (_GOAL.search(sentence.masked) and _SETS.search(sentence.masked))
+        ):
             continue
         if people(unit.masked) == people(sentence.masked) and _other_number(unit, sentence):
             return Struck(*trim(older, 0, len(older.text)), whole=True), sentence

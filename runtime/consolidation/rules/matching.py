@@ -180,7 +180,9 @@ def _same_event(retraction: Retraction, older: Reading, newer: Reading, shared: 
 
 def _moved_home(retraction: Retraction) -> bool:
     """ "User moved from A to B" ends living in A, and nothing else that happened there."""
-    return not retraction.context and bool(re.match(r"(?:mov|relocat)\w*\s+(?:away |over )?from\b", retraction.anchor.masked, re.IGNORECASE))
+    return not retraction.context and bool(
+        re.match(r"(?:mov|relocat)\w*\s+(?:away |over )?from\b", retraction.anchor.masked, re.IGNORECASE)
+    )
 
 
 _FINISHED = re.compile(

@@ -72,9 +72,15 @@ def _same_words(older: Reading, newer: Reading) -> bool:
 
 def _content(reading: Reading) -> dict[str, Token]:
     """Words that are neither light nor the shared day."""
-    year = {token.start for token in reading.tokens if token.number and len(token.norm) == 4 and token.norm[:2] in {"19", "20"}}
+    year = {
+        token.start
+        for token in reading.tokens
+        if token.number and len(token.norm) == 4 and token.norm[:2] in {"19", "20"}
+    }
     named_days = [token for token in reading.tokens if token.date]
-    beside = {t.start for t in reading.tokens for d in named_days if t.number and abs(t.start - d.start) <= len(d.norm) + 4}
+    beside = {
+        t.start for t in reading.tokens for d in named_days if t.number and abs(t.start - d.start) <= len(d.norm) + 4
+    }
     iso = {t.start for t in reading.tokens if sum(o.start == t.start for o in reading.tokens) > 1}
     return {
         token.norm: token

@@ -102,7 +102,12 @@ def _olds(newer: Reading, start: int, end: int) -> Iterator[Clause]:
     """What was, and, where another sentence may begin with an "and", the words before it."""
     for stop in (end, *(start + found.start() for found in [_AND.search(newer.masked[start:end])] if found)):
         old = newer.clause(*_trimmed(newer, start, stop))
-        if old.tokens and not _THAT_ONE.match(old.masked) and not _TOLD.search(old.masked) and not _SOME.match(newer.masked[start:stop]):
+        if (
+            old.tokens
+            and not _THAT_ONE.match(old.masked)
+            and not _TOLD.search(old.masked)
+            and not _SOME.match(newer.masked[start:stop])
+        ):
             yield old
 
 

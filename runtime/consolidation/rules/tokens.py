@@ -39,7 +39,9 @@ _NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
 _PRONOUN_VERB = re.compile(r"(?:i|we|you|he|she|they|it|there|that|who|what|here)'(?:d|ve|re|ll|m|s)")
 _OF_A_NOUN = re.compile(r"(?:\b(?:the|a|an|my|their|his|her|this|monthly|weekly)|'s)\s+$", re.IGNORECASE)
 _AT = re.compile(r"\bat\s+$", re.IGNORECASE)
-_AFTER_HOUR = re.compile(r"\s*(?:[.;](?!\d)|,(?!\d)|$|(?:on|and|in|instead|now|today|tomorrow|every|from|sharp)\b)", re.IGNORECASE)
+_AFTER_HOUR = re.compile(
+    r"\s*(?:[.;](?!\d)|,(?!\d)|$|(?:on|and|in|instead|now|today|tomorrow|every|from|sharp)\b)", re.IGNORECASE
+)
 _ONE = re.compile(r"one (?:of|day|another|more)\b", re.IGNORECASE)
 
 
@@ -62,7 +64,9 @@ class Token:
 def tokens(text: str) -> list[Token]:
     """Content words of a text in order; function words are left out, negations too (polarity is read elsewhere)."""
     found: list[Token] = []
-    folded = quantities.fold_measures(synonyms.fold_phrases(_same_length(_STAMP.sub(lambda stamp: " " * len(stamp[0]), text))))
+    folded = quantities.fold_measures(
+        synonyms.fold_phrases(_same_length(_STAMP.sub(lambda stamp: " " * len(stamp[0]), text)))
+    )
     for match in _WORD.finditer(folded):
         for norm, named, number in _forms(match, folded):
             if norm and (norm not in wording.FUNCTION_WORDS or _noun(norm, folded[: match.start()])):
@@ -180,4 +184,4 @@ def of_one_root(first: str, second: str) -> bool:
     """Whether two stems begin alike for most of the shorter one."""
     shorter = min(len(first), len(second))
     same = next((place for place in range(shorter) if first[place] != second[place]), shorter)
-    return same >= 4 and same >= shorter - 1 or (same == 3 and shorter == 4 and max(len(first), len(second)) <= 5)
+    return (same >= 4 and same >= shorter - 1) or (same == 3 and shorter == 4 and max(len(first), len(second)) <= 5)

@@ -39,7 +39,9 @@ _HELD = re.compile(
     r"closes|opens)\s+(?:now\s+)?(?P<value>.+)",
     re.IGNORECASE,
 )
-_NAMED_THING = re.compile(r"(?P<thing>(?:the )?[A-Z][\w'’-]*(?: [\w'’-]+)*?) (?:to|for|until|at|on) (?P<value>[^A-Z]*\d.*|.*)")
+_NAMED_THING = re.compile(
+    r"(?P<thing>(?:the )?[A-Z][\w'’-]*(?: [\w'’-]+)*?) (?:to|for|until|at|on) (?P<value>[^A-Z]*\d.*|.*)"
+)
 _MEASURED = frozenset({"money", "date", "clock", "number"})
 OPTIONAL = wording.words("new goal target aim want need current status level number total amount this the own")
 """Words of an attribute that may stand on one side only: a step goal is what somebody wants to walk."""

@@ -42,6 +42,8 @@ _CLAIMED = re.compile(
 )
 """Somebody else's word."""
 _NOT_MEANT = re.compile(
+    r"\b(?:never|hardly ever)\b|\b(?:expects?|expected|afraid|fears?|worri(?:es|ed)|assum(?:es|ed)|predicts?|suspects?|dreads?) (?:that|user|i|they|it)\b|"
+    r"\b(?:plan|idea|proposal|suggestion|aim|hope) is (?:that|to)\b|\b(?:people|they|others|everyone|everybody|some)\b[^.,;]{0,30}\b(?:say|claim|believe|think|reckon)\b|\b(?:exercise sentence|example sentence|for example|fictional|imaginary)\b|"
     r"\b(?:not true|untrue|not the case|false that|no truth|den(?:y|ies|ied) (?:that|\w+ing)|a lie)\b|\b(?:only|just) (?:(?:for|until|till|on|while) )?(?:this|that|the|today|tonight|tomorrow|until|while|for)\b|"
     r"\bfor (?:this|the) (?:week|month|time being|weekend|moment|day|summer|winter)\b|\bjust now and then\b|"
     r"\bnot (?:that|because|only|just|to say|mean|as if)\b|n't (?:just|only|mean|because)\b|\bjok(?:e|ed|ing|ingly)\b|\bkidding\b|\bas if\b|\bfor (?:a|an|one|two|three|\d+) (?:day|night|week|month|year|hour|change|while|moment|weekend|season)s?\b|"
@@ -58,6 +60,8 @@ def speaks_against(older: Reading, newer: Reading, anchor: Clause, may_return: b
         return "somebody's opinion"
     if sentence.hedged:
         return "not stated as true"
+    if _UNTIL.search(text) and not _PUT_OFF.search(text) and not _UNTIL.search(older.masked):
+        return "only until a day"
     if not may_return and _BACK.search(text) and not _BACK.search(older.masked):
         return "a return to an earlier state"
     if _NOT_MEANT.search(text) and not _NOT_MEANT.search(older.masked):
@@ -69,13 +73,23 @@ def speaks_against(older: Reading, newer: Reading, anchor: Clause, may_return: b
     return None
 
 
+_UNTIL = re.compile(r"\b(?:until|till) (?!now\b|recently\b|then\b)", re.IGNORECASE)
+_PUT_OFF = re.compile(
+    r"\b(?:postpon|push|extend|delay|put|defer|reschedul|prolong|adjourn)\w*|\b(?:give|gave|has|have|got)\b[^,.]{0,12} until\b",
+    re.IGNORECASE,
+)
+"""What is put off until a day has that day as its new value."""
+
+
 def unmeant(newer: Reading, anchor: Clause) -> bool:
     """Joked, denied, claimed by somebody else or only possible: no correction either."""
     sentence = next((s for s in newer.sentences if s.start <= anchor.start < s.end), anchor)
     return bool(_CLAIMED.match(sentence.masked) or _JOKED.search(sentence.masked)) or sentence.hedged
 
 
-_JOKED = re.compile(r"\bjok(?:e|es|ed|ing|ingly)\b|\bkidding\b|\bnot true\b|\buntrue\b|\bnot the case\b|\bden(?:ies|ied)\b", re.I)
+_JOKED = re.compile(
+    r"\bjok(?:e|es|ed|ing|ingly)\b|\bkidding\b|\bnot true\b|\buntrue\b|\bnot the case\b|\bden(?:ies|ied)\b", re.I
+)
 
 
 def told_of_past(older: Reading, sentence: Clause) -> bool:
