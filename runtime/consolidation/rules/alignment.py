@@ -99,6 +99,8 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
         return True
     if (explicit or bool(cues.NOW_CUE.search(sentence.masked))) and any(is_quantity(t) for t in lost):
         lost = [t for t in lost if is_quantity(t) or not (is_verb(t, unit) or t.norm in DAY_PARTS)]
+        if not explicit and not all(is_quantity(t) or t.norm in UNITS for t in lost):
+            return False  # a flight that lands is not one that takes off
     about = any(t.norm in sentence.norms and names_topic(t, older.text) for t in unit.tokens)
     if not lost or not about or not stands_together(lost, unit):
         return False

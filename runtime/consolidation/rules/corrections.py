@@ -29,13 +29,14 @@ _NOT = re.compile(
     re.IGNORECASE,
 )
 _HAD_SAID = re.compile(r"\bhad (?:said|told|written|noted|put|given|thought)\b|\bnot \d|\binstead of\b", re.IGNORECASE)
+_CHECKED = re.compile(r"\b(?:check|look|count|measur|read)\w*(?: \w+)? again\b", re.IGNORECASE)
 _ANOTHER = re.compile(r"\b(?:another|again|also|this time|next time|second)\b", re.IGNORECASE)
 
 
 def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
     """The older statement when the newer corrects it: a cue, the same topic again, and one value for one of its kind."""
     sentence = next((s for s in newer.sentences if _speaks(s)), None)
-    if sentence is None or _ANOTHER.search(newer.masked) or older.masked.rstrip().endswith("?"):
+    if sentence is None or _ANOTHER.search(_CHECKED.sub("", newer.masked)) or older.masked.rstrip().endswith("?"):
         return None
     said = _denied(newer)
     denied = said & older.norms

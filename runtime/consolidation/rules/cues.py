@@ -40,7 +40,7 @@ MEND = (
     "mix-up mixup mixed_up mixing_up confused sorry error misremembered mistyped miscounted misheard scratch_that strike_that "
     "make_that to_be_precise turns_out turned_out it_was_actually rather_than got_that_wrong had_it_wrong got_it_wrong "
     "wrong_about in_fact in_reality contrary_to not_quite_right slip oops whoops rectify rectified amend amendment "
-    "wrongly no_wait had_said had_told had_written had_noted had_put had_given had_thought apologies i_was_off checked_again double-checked"
+    "wrongly no_wait had_said had_told had_written had_noted had_put had_given had_thought apologies i_was_off checked_again looked_again counted_again measured_again double-checked"
 )
 """Words that take back what was said before."""
 MEND_CUE = re.compile(

@@ -40,6 +40,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"\bto ring\b(?= (?:the|a|my|mum|dad|[A-Z]))", "call"),
     (r"\bcurrent account\b", "giro"),
     (r"\bwent (?:out|off)\b(?= (?:today|yesterday|this|in the|by|on)\b)", "sent"),
+    (r"\b(?:two|2) times\b", "twice"),
     (r"\bin front of\b", "outside"),
     (r"\bended up\b|\bends up\b|\bhas to\b|\bhad to\b|\bhave to\b|\bneeds? to\b", ""),
     (r"\b(?:works?|is employed|working|am employed) as\b(?= (?:an?|the) [\w-]+(?: [\w-]+)?\.?$)", ""),

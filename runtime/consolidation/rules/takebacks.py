@@ -74,7 +74,7 @@ _TABLE: tuple[tuple[Kind, str], ...] = (
     (Kind.PARTED, r"\b(?:donated|passed on|gave|given|handed)\s+(?P<old>[^.,;!?]+?)\s+(?:to|away)\b"),
     (Kind.ENDED, r"\bmoved out(?: of)?\s+(?P<old>.+?)(?=\s+(?:into|to|and)\b|\s*[,.;!?]|\s*$)"),
     (Kind.LEFT, rf"\b(?:resigned from|handed in (?:my|the|their) notice at|moved on from|parted ways with|divorced|separated from|fired|sacked|(?:laid off|let go|fired|sacked|dismissed|made redundant) (?:by|from|at))\s+(?P<old>.+?){_STOP}"),
-    (Kind.CANCELLED, rf"{_TOPIC}(?:\s+(?:is|are|was|were|has|have|had|got|'s|been|now|finally|already|all|officially|just|being))+\s+(?:{cues.OVER_WORDS})\b(?!\s+(?:to|for|with|by two)\b)"),
+    (Kind.CANCELLED, rf"{_TOPIC}(?:\s+(?:is|are|was|were|has|have|had|got|'s|been|now|finally|already|all|officially|just|being))+\s+(?:{cues.OVER_WORDS})\b(?!\s+(?:to|for|with|by two|its|his|her|their|the|a|an|my|our|\w+ing|\w+'s)\b)"),
     (Kind.CANCELLED, rf"{_TOPIC}\s+(?:fell through|(?:has |have |had )?(?:lapsed|expired|run out|fallen through)|came to an end|has come to an end|expired|ran out|ended|lapsed|died|broke down for good|(?:won't|will not|isn't going to|is not going to) (?:happen|take place|go ahead))\b"),
     (Kind.CANCELLED, r"(?:^|[.;!?]\s+)(?:so\s+)?no\s+(?P<old>[^,.;!?]+?)\s+(?:after all|any\s?more|for (?:me|us|user)|this time|now)\b"),
     (Kind.CANCELLED, rf"\b(?:gave up|given up|dropped|abandoned|scrapped|shelved|ditched|decided against|changed (?:my|their|user's) mind about|let go of|got cold feet about)(?:\s+on)?\s+(?:(?:the|my|their|all)\s+)?(?:idea|plans?|thoughts?|dream|notion|intention)\s+(?:of|to|for|about)\s+(?P<old>.+?){_STOP}"),
@@ -84,12 +84,13 @@ _TABLE: tuple[tuple[Kind, str], ...] = (
     (Kind.CANCELLED, rf"{_TOPIC}(?:\s+(?:is|are|was|were|has|have|had|got|been|now))+\s+(?:postponed|rescheduled|put off|delayed until)\b"),
     (Kind.ENDED, r"\b(?:gave|given|giving)\s+(?P<old>(?!up\b)[^,.;!?]{2,50}?)\s+up\b(?!\s+for\b)"),
     (Kind.ENDED, r"\blet\s+(?P<old>[^,.;!?]{2,50}?)\s+(?:go|lapse|expire|run out)\b"),
-    (Kind.ENDED, rf"\b(?:(?:gave|given|handed in) (?:my |the |their )?notice (?:on|at|for)|put an end to|took (?:user|me) off|weaned (?:user|me) off|uninstalled|deactivated|unsubscribed from|deregistered from|checked out of|signed out of)\s+(?P<old>.+?){_STOP}"),
+    (Kind.ENDED, rf"\b(?:(?:gave|given|handed in) (?:my |the |their )?notice (?:on|at|for)|put an end to|uninstalled|deactivated|unsubscribed from|deregistered from|checked out of|signed out of)\s+(?P<old>.+?){_STOP}"),
+    (Kind.CANCELLED, rf"\b(?:took|taken|weaned|struck) (?:user|me) off\s+(?P<old>.+?){_STOP}"),
     (Kind.PARTED, r"\b(?:handed|gave|given|sent|took)\s+(?P<old>[^,.;!?]{2,50}?)\s+back\b"),
     (Kind.REPLACED, r"\b(?:gave|given)\s+(?P<old>[^.,;!?]{2,40}?)\s+up\s+for\s+(?P<new>[^.,;!?]+)"),
     (Kind.REPLACED, rf"(?P<new>[^.;!?,]+?)\s+(?:has |have )?(?:taken|took)\s+the\s+place\s+of\s+(?P<old>.+?)(?:\s+(?:for|as|in)\b|{_STOP})"),
     (Kind.REPLACED, r"\binstead of\s+(?:\w+ing\s+)?(?P<old>[^,.;!?]+)"),
-    (Kind.REPLACED, rf"(?P<new>[^.;!?,]+?)\s+(?:has |have )?(?:replaced|took over from|takes over from|succeeded|superseded)\s+(?P<old>.+?){_STOP}"),
+    (Kind.REPLACED, rf"(?P<new>[^.;!?,]+?)\s+(?:has |have )?(?:replaced|took over from|takes over from|taken over from|succeeded|superseded)\s+(?P<old>.+?){_STOP}"),
 )  # fmt: skip
 PATTERNS = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _TABLE)
 """Kind, and the pattern that finds it."""
