@@ -249,8 +249,8 @@ def kinds(found: list[Token], clause: Clause) -> set[str]:
         before = re.search(r"(\w+)\s+$", clause.text[: token.start - clause.start])
         if not token.number or ":" in token.norm:
             continue
-        if before and before[1].lower() == "at":
-            sorts.add("clock")
+        if before and before[1].lower() in {"at", "to", "until", "till"} and token.norm.isdigit() and int(token.norm) < 25:
+            sorts |= {"clock", "number"} - ({"number"} if before[1].lower() == "at" else set())
         elif before and normalise(before[1].lower()) in _LABELS:
             sorts.add(before[1].lower())
         elif "date" not in sorts:

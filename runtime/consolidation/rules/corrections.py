@@ -39,6 +39,8 @@ def match_correction(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
     if sentence is None or _ANOTHER.search(_CHECKED.sub("", newer.masked)) or older.masked.rstrip().endswith("?"):
         return None
     said = _denied(newer)
+    # "44 km, not 40": the wrong number stands without its unit.
+    said |= {t.norm for t in older.tokens if t.number and _digits(older.text[t.start : t.end]) in said}
     denied = said & older.norms
     if said and not denied and any(t.norm in said and t.named for t in newer.tokens):
         return None  # another wrong value than the older record's
@@ -85,6 +87,10 @@ def _denied(newer: Reading) -> frozenset[str]:
     for match in _NOT.finditer(newer.masked):
         found |= newer.clause(*match.span("old" if match["old"] else "other")).norms
     return frozenset(found)
+
+
+def _digits(surface: str) -> str:
+    return re.sub(r"[^\d.].*", "", surface)
 
 
 def _missing(token: Token, newer: Reading) -> bool:

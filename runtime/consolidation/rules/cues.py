@@ -88,7 +88,7 @@ PARTLY = re.compile(
 )
 """A part done is not the whole done."""
 MANY = wording.words(
-    "colleagu friend neighbour neighbor pet hobbi project cousin sister brother aunt uncle niec nephew client student plant "
+    "colleagu friend neighbour neighbor pet hobbi project cousin sister brother aunt uncl niec nephew client student plant "
     "skill languag allergi grandchild son daughter task interest"
 )
 """What one has several of: another one takes no place."""

@@ -10,7 +10,7 @@ from engrain.runtime.consolidation.rules.agents import other_agent
 from engrain.runtime.consolidation.rules.coverage import HEADS, TIME_WORDS, residue, trim
 from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.matching import Struck, one_off, recurs_once
-from engrain.runtime.consolidation.rules.reading import Clause, Reading
+from engrain.runtime.consolidation.rules.reading import Clause, Reading, people
 from engrain.runtime.consolidation.rules.tokens import Token
 from engrain.runtime.consolidation.rules.vetoes import compound
 from engrain.runtime.schema import MemoryType
@@ -69,6 +69,8 @@ def _needed(unit: Clause) -> frozenset[str]:
 def _ends(needed: frozenset[str], sentence: Clause, older: Reading, newer: Reading) -> bool:
     if sentence.hedged or sentence.past_habit or other_agent(older, newer, sentence):
         return False
+    if people(sentence.masked) - people(older.masked):
+        return False  # an uncle who retired is an uncle still
     for cue in _END.finditer(sentence.masked):
         denied = _DENIED.search(sentence.masked[: cue.start()]) or _OFF_ROUTE.match(sentence.masked, cue.start())
         if not denied and _beside(needed, cue, sentence, older):

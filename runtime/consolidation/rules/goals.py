@@ -38,7 +38,7 @@ _WHOSE = re.compile(
 
 def match_goal(older: Reading, newer: Reading) -> tuple[Struck, Clause] | None:
     """The older goal when the newer sets another number for it."""
-    if len(older.sentences) != 1 or _WHOSE.search(newer.masked):
+    if len(older.sentences) != 1 or (_WHOSE.search(newer.masked) and not _WHOSE.search(older.masked)):
         return None
     unit = older.sentences[0]
     if not _GOAL.search(unit.masked) or unit.negative or unit.past_habit:

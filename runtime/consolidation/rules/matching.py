@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from engrain.runtime.consolidation.rules import wording
+from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.agents import other_agent
 from engrain.runtime.consolidation.rules.coverage import DAY_PARTS, HEADS, TIME_WORDS, covers, residue, trim, window
 from engrain.runtime.consolidation.rules.equal import LIGHT
@@ -76,7 +76,14 @@ def _says(retraction: Retraction, unit: Clause) -> bool:
 
 def _preference(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
     passing = _FOR_NOW.search(retraction.anchor.masked)
+    compared, now = _COMPARED.search(retraction.anchor.masked), cues.NOW_CUE.search(newer.masked)
+    if compared and not now and (compared[0].lower() == "to" or not _FIRST.search(unit.masked)):
+        return False  # liking one thing more ends no liking of the other
     return (unit.liking or sentence.liking) == retraction.liking and not passing
+
+
+_COMPARED = re.compile(r"\b(?:than|over|compared to|to)\b", re.IGNORECASE)
+_FIRST = re.compile(r"\b(?:prefer\w*|favou?rite|rather|sooner|most|best|only|always|number one|top)\b", re.IGNORECASE)
 
 
 def _ended(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:

@@ -64,6 +64,9 @@ MORE_THAN = re.compile(
     rf"(?:in\s+|with\s+|to\s+)?(?P<old>.+?){_END}",
     re.IGNORECASE,
 )
+PREFERRED_TO = re.compile(
+    rf"\bprefer(?:s|red)?\s+[^,.;!?]+?\s+to\s+(?P<old>.+?)(?=\s+(?:now|these days|nowadays)\b|{_END[3:]}", re.IGNORECASE
+)
 PREFERENCE_FROM_TO = re.compile(
     rf"\b(?:preference|taste|favou?rite)s?\b[^.;!?]*?\bfrom\s+(?P<old>.+?)\s+to\s+.+?{_END}", re.IGNORECASE
 )
@@ -82,6 +85,7 @@ RETIRED = (
     NO_LONGER_LIKED,
     FORMER_FAVOURITE,
     MORE_THAN,
+    PREFERRED_TO,
     PREFERENCE_FROM_TO,
     TAKEN_FROM_FAVOURITES,
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _QUOTED = re.compile(
     r"(?<!\w)(?P<open>['\"“‘*])(?P<text>[^'\"“”‘’*]{2,400}?(?:['’]\w[^'\"“”‘’*]{0,400}?)*)['\"”’*](?!\w)"
 )
-_SENTENCE = re.compile(r"(?<=[.!?;])(?<!\bDr\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bSt\.)\s+(?=[^a-z])|;\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?;])(?<!\bDr\.)(?<!\bProf\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bSt\.)\s+(?=[^a-z])|;\s+|\n+")
 _PART = re.compile(
     r"\s*(?:,\s*(?:and|but|or|so|while|though|although|which|because)?\s+|\s(?:and|but|while|though|although|because)\s|"
     r"[:;]\s)\s*",

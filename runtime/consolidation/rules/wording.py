@@ -88,8 +88,8 @@ CORRECTION_WORDS = words("correct typo misread mistak mistaken wrong mean meant 
 
 PEOPLE = words(
     "sister brother mother father mum mom dad parent wife husband partner girlfriend boyfriend fianc son daughter "
-    "child twin cousin uncle aunt nephew niec grandmoth grandfath grandma grandpa friend colleagu cowork boss manag "
-    "flatmat roommat housemat neighbour neighbor landlord teacher doctor trainer coach tutor dog cat famili baby "
+    "child twin cousin uncl aunt nephew niec grandmoth grandfath grandma grandpa friend colleagu cowork boss manag "
+    "flatmat roommat housemat neighbour neighbor landlord teacher doctor trainer coach tutor dog cat famili babi stepfath stepmoth stepson stepdaught sibl godson goddaught godmoth godfath granddaught grandson grandchild widow nanni landladi pupil "
     "girl boy team-mat teammat assistant mentor client student employe"
 )
 
