@@ -198,9 +198,9 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
         if re.search(r"\b(?:is|are|was|were|starts?|begins?|meets?)\b", between):
             return False  # the class on Monday is not the class on Thursday
         if (
-            _counted(lost, unit)
-            and _counted(gained, sentence)
-            and not _counted(lost, unit) & _counted(gained, sentence)
+            counted(lost, unit)
+            and counted(gained, sentence)
+            and not counted(lost, unit) & counted(gained, sentence)
         ):
             return False  # litres of water are not cups of coffee
         if names or not kinds(lost, unit) <= kinds(gained, sentence):
@@ -221,7 +221,7 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
     return any(words & group and {t.norm for t in gained} & group - words for group in OPPOSITE)
 
 
-def _counted(found: list[Token], clause: Clause) -> set[str]:
+def counted(found: list[Token], clause: Clause) -> set[str]:
     """The nouns right behind the numbers: what they count."""
     numbers = [token for token in found if token.number and ":" not in token.norm]
     ends, starts = {token.end for token in numbers}, {token.start for token in numbers}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from engrain.runtime.consolidation.rules import cues, wording
-from engrain.runtime.consolidation.rules.alignment import kinds, stands_together
+from engrain.runtime.consolidation.rules.alignment import counted, kinds, stands_together
 from engrain.runtime.consolidation.rules.coverage import trim
 from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.matching import Struck
@@ -124,6 +124,9 @@ def _replaces(
     if not denied and not stands_together(value, whole):
         return False
     if any(is_quantity(t) for t in value):
+        before, after = counted(value, whole), counted(gained, told)
+        if before and after and not before & after:
+            return False
         return kinds([t for t in value if is_quantity(t)], whole) <= kinds(gained, told)
     if any(t.named for t in value):
         return bool(names) or denied

@@ -50,6 +50,8 @@ def same_statement(older: Reading, newer: Reading) -> bool:
         return False
     if _POINTING.match(newer.masked) and not shares_source(older, newer):
         return False  # "This is for work" says the same of another thing
+    if older.text.rstrip().endswith("?") != newer.text.rstrip().endswith("?"):
+        return False
     if normalised_body(older.text) == normalised_body(newer.text):
         return True
     return bool(older.norms - LIGHT) and _signature(older) == _signature(newer) and _same_words(older, newer)

@@ -46,13 +46,16 @@ def _same_standing(older: Reading, newer: Reading) -> bool:
     if any(reading.clause(0, len(reading.text)).hedged for reading in (older, newer)):
         return False
     first, second = (sorted(match.casefold() for match in _OCCASION.findall(r.masked)) for r in (older, newer))
+    days = [set(_days(reading).values()) for reading in (older, newer)]
+    if all(days) and days[0] != days[1]:
+        return False
     if bool(cues.END_CUE.search(older.masked)) != bool(cues.END_CUE.search(newer.masked)):
         return False
     return first == second and _due(older) == _due(newer)
 
 
 def _due(reading: Reading) -> bool:
-    return any(re.search(r"\b(?:needs?|wants?|plans?|going) to\b|\bwill\b", s.masked) for s in reading.sentences)
+    return any(re.search(r"\b(?:needs?|wants?|wanted|plans?|planned|going|used|tried|hoped) to\b|\bwill\b|\b(?:sometimes|often|usually|always|every)\b", s.masked) for s in reading.sentences)
 
 
 def _same_words(older: Reading, newer: Reading) -> bool:
@@ -71,22 +74,28 @@ def _same_words(older: Reading, newer: Reading) -> bool:
 
 
 def _content(reading: Reading) -> dict[str, Token]:
-    """Words that are neither light nor the shared day."""
-    year = {
-        token.start
-        for token in reading.tokens
-        if token.number and len(token.norm) == 4 and token.norm[:2] in {"19", "20"}
-    }
-    named_days = [token for token in reading.tokens if token.date]
-    beside = {
-        t.start for t in reading.tokens for d in named_days if t.number and abs(t.start - d.start) <= len(d.norm) + 4
-    }
-    iso = {t.start for t in reading.tokens if sum(o.start == t.start for o in reading.tokens) > 1}
+    """Words that are neither light nor of a day."""
+    days = _days(reading)
     return {
         token.norm: token
         for token in reading.tokens
-        if token.norm not in LIGHT | _AROUND and not token.date and token.start not in year | beside | iso
+        if token.norm not in LIGHT | _AROUND and not token.date and token.start not in days and not _is_year(token)
     }
+
+
+def _days(reading: Reading) -> dict[int, str]:
+    """Numbers of days by their place: beside a month, or inside of a date written in digits."""
+    months = [token for token in reading.tokens if token.date]
+    return {
+        token.start: token.norm
+        for token in reading.tokens
+        if token.number and not _is_year(token)
+        and any(token.start == m.start or abs(token.start - m.start) <= len(m.norm) + 4 for m in months)
+    }
+
+
+def _is_year(token: Token) -> bool:
+    return token.number and len(token.norm) == 4 and token.norm[:2] in {"19", "20"}
 
 
 def _unrelated(these: list[Token], those: list[Token]) -> list[Token]:

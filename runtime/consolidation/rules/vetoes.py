@@ -41,9 +41,13 @@ _CLAIMED = re.compile(
     r"(?:claims?|claimed|says?|said|thinks?|thought|believes?|heard|hears|insists?|suspects?|guesses|assumes?|swears|alleges|predicts?|jokes?|joked|writes|reckons?) (?:that )?",
 )
 """Somebody else's word."""
-_NOT_MEANT = re.compile(
+_UNREAL = re.compile(
     r"\b(?:never|hardly ever)\b|\b(?:expects?|expected|afraid|fears?|worri(?:es|ed)|assum(?:es|ed)|predicts?|suspects?|dreads?) (?:that|user|i|they|it)\b|"
-    r"\b(?:plan|idea|proposal|suggestion|aim|hope) is (?:that|to)\b|\b(?:people|they|others|everyone|everybody|some)\b[^.,;]{0,30}\b(?:say|claim|believe|think|reckon)\b|\b(?:exercise sentence|example sentence|for example|fictional|imaginary)\b|"
+    r"\b(?:plan|idea|proposal|suggestion|aim|hope) is (?:that|to)\b|\b(?:people|they|others|everyone|everybody|some)\b[^.,;]{0,30}\b(?:say|claim|believe|think|reckon)\b|\b(?:exercise sentence|example sentence|for example|fictional|imaginary)\b",
+    re.IGNORECASE,
+)
+"""Expected, feared, proposed, generally said or made up."""
+_NOT_MEANT = re.compile(
     r"\b(?:not true|untrue|not the case|false that|no truth|den(?:y|ies|ied) (?:that|\w+ing)|a lie)\b|\b(?:only|just) (?:(?:for|until|till|on|while) )?(?:this|that|the|today|tonight|tomorrow|until|while|for)\b|"
     r"\bfor (?:this|the) (?:week|month|time being|weekend|moment|day|summer|winter)\b|\bjust now and then\b|"
     r"\bnot (?:that|because|only|just|to say|mean|as if)\b|n't (?:just|only|mean|because)\b|\bjok(?:e|ed|ing|ingly)\b|\bkidding\b|\bas if\b|\bfor (?:a|an|one|two|three|\d+) (?:day|night|week|month|year|hour|change|while|moment|weekend|season)s?\b|"
@@ -58,7 +62,7 @@ def speaks_against(older: Reading, newer: Reading, anchor: Clause, may_return: b
     text = sentence.masked
     if _OPINION.search(text) or _CLAIMED.match(text):
         return "somebody's opinion"
-    if sentence.hedged:
+    if sentence.hedged or _UNREAL.search(text):
         return "not stated as true"
     if _UNTIL.search(text) and not _PUT_OFF.search(text) and not _UNTIL.search(older.masked):
         return "only until a day"
@@ -84,7 +88,7 @@ _PUT_OFF = re.compile(
 def unmeant(newer: Reading, anchor: Clause) -> bool:
     """Joked, denied, claimed by somebody else or only possible: no correction either."""
     sentence = next((s for s in newer.sentences if s.start <= anchor.start < s.end), anchor)
-    return bool(_CLAIMED.match(sentence.masked) or _JOKED.search(sentence.masked)) or sentence.hedged
+    return bool(_CLAIMED.match(sentence.masked) or _JOKED.search(sentence.masked) or _UNREAL.search(sentence.masked)) or sentence.hedged
 
 
 _JOKED = re.compile(
