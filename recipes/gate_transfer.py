@@ -46,7 +46,7 @@ from engrain.runtime.schema import (
 )
 
 FIRST_PERSON = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself|we|our|us)\b", re.IGNORECASE)
-SIZES = {"memora": 1000, "msc": 1500, "led": 250, "ultrachat": 450, "composed": 600}
+SIZES = {"memora": 4000, "msc": 2400, "led": 400, "ultrachat": 740, "composed": 1200}
 """Training rows of each part; the shipped corpus is taken whole."""
 VALIDATION_SHARE = 0.07
 _CONNECTORS = ("", "", "", "By the way, ", "Also, ", "For context, ")
@@ -67,15 +67,16 @@ def build(data: Path, seed: int = 42) -> tuple[list[GateExample], dict[str, int]
     chats = list(_ultrachat(data / "ultrachat", benchmark_texts(data), counts))
     assistant = [row.context[-1].text for row in [*memora, *chats] if row.context]
     weak = [row for name in ("msc", "led") for row in _weak(name, data / name, rng, assistant)]
-    requests = [row.target.text for row in chats] + [row.target.text for row in memora if not row.label]
     held = int(len(chats) * 0.3)  # rows of one session stand together, so at most one session is cut in two
+    requests = [row.target.text for row in chats[held:]]
+    requests += [row.target.text for row in memora if not row.label and row.split is Split.TRAIN][: len(requests) // 2]
     rows = [
         *memora,
         *weak,
         *shipped_gate_corpus(load_shipped(), ShippedSplit(), max_context=1).examples,
         *_split(chats[held:][: SIZES["ultrachat"]], rng),
         *(row.model_copy(update={"split": Split.TEST}) for row in chats[: min(held, 300)]),
-        *_composed([row for row in weak if row.corpus.startswith("msc")], requests, assistant, rng),
+        *_composed(weak, requests, assistant, rng),
     ]
     counts.update(f"{row.corpus}: {row.split.value}" for row in rows)
     return rows, dict(counts)
@@ -92,8 +93,8 @@ def _memora(data: Path, seed: int) -> list[GateExample]:
     each = SIZES["memora"] // 10
     settings = MemoraGateData(
         root=data,
-        rows_per_persona=each + 10,
-        validation_per_persona=10,
+        rows_per_persona=each + 20,
+        validation_per_persona=20,
         allow_missing=("monthly",),
         max_context=1,
         seed=seed,
