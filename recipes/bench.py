@@ -30,6 +30,9 @@ from engrain.runtime.llm.endpoint import EndpointSettings
 from engrain.runtime.llm.ledger import Ledger
 from engrain.runtime.llm.pricing import BudgetReachedError
 
+VECTORS = "vectors.db"
+"""Vectors by embedder and text, shared by all runs of one output folder."""
+
 
 def command(source: str, overrides: Sequence[str], as_json: bool) -> None:
     """`engrain bench run`: print the tables of a run and write its JSON and its report."""
@@ -54,7 +57,7 @@ def run(recipe: BenchRecipe) -> dict[str, Any]:
         export_embedder_source(recipe.embedder, bundle)
     systems: list[dict[str, Any]] = []
     rows: dict[str, list[dict[str, Any]]] = {}
-    with closing(CachedEmbedder(OnnxEmbedder.load(bundle), recipe.folder / "vectors.db")) as embedder:
+    with closing(CachedEmbedder(OnnxEmbedder.load(bundle), recipe.output / VECTORS)) as embedder:
         for config in recipe.systems:
             console.say(f"{config.name} …")
             system = open_system(config, recipe.data, embedder)

@@ -1,16 +1,14 @@
 """Line (d) of the store's speed: beside mem0 in its offline mode, on LoCoMo's texts, one session an add.
 
-    python -m engrain.recipes.benchmarks.store_speed_mem0 LOCOMO_JSON EMBEDDER_BUNDLE --python MEM0_VENV/bin/python
+    python -m engrain.recipes.benchmarks.store_speed_mem0 LOCOMO_JSON EMBEDDER_BUNDLE
 
-mem0 is an optional install in an environment of its own. Both get the same turns, and the same vectors for turns and
-questions; no model runs. Both are asked for the first 20; recall is the mean share of a question's evidence turns
-(categories 1-4) among the first 10 and 20.
+mem0 is installed into an environment of its own, or `--python` names one that has it. Both get the same turns, and the
+same vectors for turns and questions; no model runs. Both are asked for the first 20; recall is the mean share of a
+question's evidence turns (categories 1-4) among the first 10 and 20.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,14 +21,16 @@ from numpy.typing import NDArray
 
 from engrain.data_builders.sources.locomo import LocomoSource
 from engrain.recipes import console
-from engrain.recipes.benchmarks import peer_mem0
+from engrain.recipes.benchmarks.systems.peer import Peer
+from engrain.recipes.benchmarks.systems.system import told
 from engrain.runtime.embedding import OnnxEmbedder
-from engrain.runtime.errors import InputError
 from engrain.runtime.memory import Memory
-from engrain.runtime.schema import Turn
+from engrain.runtime.retrieval.surface import spoken
 
 ANSWERABLE = (1, 2, 3, 4)
 DEPTHS = (10, 20)
+TOP_K = 20
+MEASURES = ("adds", "searches", "searches_processor")
 
 
 class Prepared:
@@ -41,7 +41,7 @@ class Prepared:
         self.questions = [
             question for question in source.questions() if question.category in ANSWERABLE and question.evidence
         ]
-        self.texts = {(user, turn.id): _text(turn) for user, turns in self.sessions for turn in turns}
+        self.texts = {(user, turn.id): told(turn) for user, turns in self.sessions for turn in turns}
         texts = {*self.texts.values(), *(question.question for question in self.questions)}
         ordered = sorted(texts)
         self.vectors = dict(zip(ordered, embedder.embed(ordered), strict=True))
@@ -51,14 +51,13 @@ class Prepared:
         """Vectors of known texts, N x D."""
         return np.stack([self.vectors[text] for text in texts])
 
-    def as_json(self) -> dict[str, Any]:
-        """What `peer_mem0` reads."""
-        return {
-            "dimension": self.dimension,
-            "sessions": [{"user_id": user, "texts": [*map(_text, turns)]} for user, turns in self.sessions],
-            "questions": [{"user_id": one.conversation, "text": one.question} for one in self.questions],
-            "vectors": {text: vector.tolist() for text, vector in self.vectors.items()},
-        }
+    def rows(self) -> list[dict[str, str]]:
+        """Turns as the worker of a peer reads them."""
+        return [
+            {"id": f"{user}/{turn.id}", "text": told(turn), "session": turn.session_id, "user": user}
+            for user, turns in self.sessions
+            for turn in turns
+        ]
 
 
 def ours(prepared: Prepared, folder: Path) -> dict[str, Any]:
@@ -74,21 +73,28 @@ def ours(prepared: Prepared, folder: Path) -> dict[str, Any]:
             adds.append((time.perf_counter() - began) / len(turns))
         for question in prepared.questions:
             began, burnt = time.perf_counter(), time.process_time()
-            answer = memory.search(question.question, user_id=question.conversation, top_k=peer_mem0.TOP_K)
+            answer = memory.search(question.question, user_id=question.conversation, top_k=TOP_K)
             searches.append(time.perf_counter() - began)
             processor.append(time.process_time() - burnt)
-            found.append([f"{hit.record.source_speaker}: {hit.memory}" for hit in answer.results])
+            found.append([spoken(hit.record.source_speaker, hit.memory) for hit in answer.results])
     return {"adds": adds, "searches": searches, "searches_processor": processor, "found": found}
 
 
-def theirs(prepared: Prepared, python: Path, folder: Path) -> dict[str, Any]:
-    """What `peer_mem0` measures with another Python."""
-    material = folder / "material.json"
-    material.write_text(json.dumps(prepared.as_json()), encoding="utf-8")
-    run = subprocess.run([str(python), peer_mem0.__file__, str(material)], capture_output=True, text=True, check=False)
-    if run.returncode:
-        raise InputError(f"{python} could not run mem0: {run.stderr.strip().splitlines()[-1:]}")
-    return dict(json.loads(run.stdout.splitlines()[-1]))
+def theirs(prepared: Prepared, python: Path | None, folder: Path) -> dict[str, Any]:
+    """The same of mem0, measured in its own process."""
+    peer = Peer("mem0", "mem0", prepared, python=python, timeout_s=3_600)
+    rows = prepared.rows()
+    added = peer.work(folder, {"do": "add", "rows": rows})
+    questions = [{"text": one.question, "user": one.conversation} for one in prepared.questions]
+    found = peer.work(folder, {"do": "search", "rows": rows, "questions": questions, "depth": TOP_K})
+    texts = {row["id"]: row["text"] for row in rows}
+    sizes = [len(turns) for _, turns in prepared.sessions]
+    return {
+        "adds": [seconds / size for seconds, size in zip(added["seconds"], sizes, strict=True)],
+        "searches": found["seconds"],
+        "searches_processor": found["processor_seconds"],
+        "found": [[texts[key] for key, _ in ranking] for ranking in found["rankings"]],
+    }
 
 
 def recall(prepared: Prepared, found: Sequence[Sequence[str]], depth: int) -> float:
@@ -103,7 +109,7 @@ def recall(prepared: Prepared, found: Sequence[Sequence[str]], depth: int) -> fl
 def main(
     data: Annotated[Path, typer.Argument(help="LoCoMo's JSON file.")],
     embedder: Annotated[Path, typer.Argument(help="Folder of an embedder bundle.")],
-    python: Annotated[Path, typer.Option(help="A Python that has mem0 installed.")],
+    python: Annotated[Path | None, typer.Option(help="A Python that has mem0 installed; empty: one is made.")] = None,
     conversation: Annotated[list[str] | None, typer.Option(help="Only these conversations.")] = None,
 ) -> None:
     """Print adds, searches and recall of both, and the ratios."""
@@ -113,17 +119,13 @@ def main(
         folder = Path(name)
         peer, own = theirs(prepared, python, folder), ours(prepared, folder)
     report: dict[str, object] = {"turns": len(prepared.texts), "questions": len(prepared.questions)}
-    for label in ("adds", "searches", "searches_processor"):
+    for label in MEASURES:
         mine, other = (1_000.0 * float(np.median(measured[label])) for measured in (own, peer))
         report[f"{label}, p50 ms: Engrain / mem0 / ratio"] = f"{mine:.2f} / {other:.2f} / {other / mine:.1f}"
     for depth in DEPTHS:
         mine, other = (recall(prepared, measured["found"], depth) for measured in (own, peer))
         report[f"recall at {depth}: Engrain / mem0"] = f"{mine:.3f} / {other:.3f}"
     console.show_fields("beside mem0", report)
-
-
-def _text(turn: Turn) -> str:
-    return f"{turn.speaker}: {turn.text}"
 
 
 if __name__ == "__main__":

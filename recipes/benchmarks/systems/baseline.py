@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engrain.recipes.benchmarks.suites.suite import Question
-from engrain.recipes.benchmarks.systems.system import Found, remembered_turns, shown_time
+from engrain.recipes.benchmarks.systems.system import Found, remembered_turns, shown_time, told
 from engrain.runtime.embedding import Embedder
 from engrain.runtime.errors import InputError
 from engrain.runtime.schema import Session
@@ -45,9 +45,9 @@ class Baseline:
     def construct(self, group: str, sessions: Sequence[Session], folder: Path) -> dict[str, int]:
         """Keep the user turns, and for the dense methods their vectors."""
         turns = remembered_turns(sessions)
-        rows = [[turn.id, turn.text, shown_time(turn.timestamp)] for turn in turns]
+        rows = [[turn.id, told(turn), shown_time(turn.timestamp)] for turn in turns]
         if self._dense:
-            np.save(folder / "vectors.npy", self._embedder.embed([turn.text for turn in turns]))
+            np.save(folder / "vectors.npy", self._embedder.embed([text for _, text, _ in rows]))
         (folder / _FILE).write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
         return {"turns": len(rows), "records": len(rows)}
 

@@ -14,6 +14,7 @@ from engrain.runtime.embedding import Embedder
 from engrain.runtime.extraction.extractor import Extractor
 from engrain.runtime.gate import Gate
 from engrain.runtime.memory import Memory
+from engrain.runtime.retrieval.surface import spoken
 from engrain.runtime.schema import Hit, Role, Session, Turn
 from engrain.runtime.settings import MemorySettings
 
@@ -100,8 +101,7 @@ class EngrainMemory:
 def _found(hit: Hit) -> Found:
     """A hit as a reader sees it: who said it, its mark when it is outdated, and the reply that was recalled."""
     record = hit.record
-    speaker = f"{record.source_speaker}: " if record.source_speaker else ""
-    text = f"{speaker}{hit.memory}"
+    text = spoken(record.source_speaker, hit.memory)
     if hit.reply is not None:
         text += f"\nassistant: {hit.reply.text}"
     return Found(text, record.source_turn_ids, shown_time(record.source_time), hit.score)

@@ -22,7 +22,7 @@ def open_system(config: SystemConfig, data: SuiteData, embedder: Embedder) -> Sy
     if isinstance(config, BaselineSystem):
         return Baseline(config.name, config.method, embedder)
     if isinstance(config, PeerSystem):
-        return Peer(config.name, config.peer, python=config.python, timeout_s=config.timeout_s)
+        return Peer(config.name, config.peer, embedder, python=config.python, timeout_s=config.timeout_s)
     return _engrain(config, data, embedder)
 
 

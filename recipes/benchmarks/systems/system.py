@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from engrain.recipes.benchmarks.suites.suite import Question
-from engrain.runtime.schema import Session
+from engrain.runtime.retrieval.surface import spoken
+from engrain.runtime.schema import Session, Turn
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,11 @@ def shown_time(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%d %H:%M")
 
 
-def remembered_turns(sessions: Sequence[Session]) -> list[Any]:
+def told(turn: Turn) -> str:
+    """A turn as every system is given it: with its speaker's name in front where there is one (LoCoMo)."""
+    return spoken(turn.speaker, turn.text)
+
+
+def remembered_turns(sessions: Sequence[Session]) -> list[Turn]:
     """The user turns of a group, in order: what every system is given to remember."""
     return [turn for session in sessions for turn in session.turns if turn.role.value == "user"]
