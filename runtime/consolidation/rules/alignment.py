@@ -152,7 +152,7 @@ def is_verb(token: Token, unit: Clause) -> bool:
 
 
 _SCHEDULE = wording.words(
-    "leav arriv due date time place start end begin move chang cost amount back forward earlier later"
+    "meet fall hold leav arriv due date time place start end begin move chang cost amount back forward earlier later"
 )
 
 

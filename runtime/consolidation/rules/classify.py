@@ -22,7 +22,7 @@ from engrain.runtime.consolidation.rules.matching import Struck, match
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retold import told_again
 from engrain.runtime.consolidation.rules.states import ends, states
-from engrain.runtime.consolidation.rules.support import shares_topic, untouched
+from engrain.runtime.consolidation.rules.support import rivals, shares_topic, untouched
 from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
 from engrain.runtime.consolidation.rules.vetoes import speaks_against, unmeant
@@ -62,6 +62,8 @@ def relate(older: Reading, newer: Reading) -> Finding | None:
 def _supported(older: Reading, newer: Reading, found: Finding) -> bool:
     """A second signal besides the cue: one topic, and nothing that speaks against a change."""
     if not found.exclusive and not shares_topic(older, newer):
+        return False
+    if found.latest_only and rivals(older, newer):
         return False
     start = max(0, newer.text.find(found.anchor))
     anchor = newer.clause(start, start + len(found.anchor))

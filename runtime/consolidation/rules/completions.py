@@ -17,9 +17,9 @@ _OPEN = re.compile(
     r"\b(?:needs?|has|have|had|ought|wants?|plans?|planning|intends?|hopes?|hoping|going|still|gotta|got|must|should|remember|meant|"
     r"remind(?:er)?|aims?|due|supposed|is about|trying|would like|'d like) to\b|\bto[- ]?dos?\b:?|\b(?:open |my |pending )?tasks?:?|"
     r"\bmust\b|\bshould\b|\bdon'?t forget to\b|\bwill\b|\b(?:half-?way|part-?way) (?:through|into)\b|\bin the middle of\b|"
-    r"\b(?:is|am|still|'m|are) (?:busy )?(?:reading|writing|watching|working (?:on|through)|waiting for|looking for|saving for|"
+    r"\b(?:is|am|still|'m|are) (?:busy )?(?:reading|writing|watching|working (?:on|through|towards?)|waiting for|looking for|saving for|"
     r"preparing|assembling|packing|fixing|installing|renovating|cleaning|translating|organising|sewing|restoring|painting|building|knitting|doing|taking|learning|studying|revising|applying|training for|waiting on|fixing)\b|"
-    r"\b(?:is|are) (?:still )?(?:pending|open|outstanding|unfinished)\b|\bneeds?\b(?= an? | some )|\bowes?\b|\breminder:?",
+    r"\b(?:is|are) (?:still )?(?:pending|open|outstanding|unfinished)\b|\bneeds?\b(?= an? | some | \w+ing\b)|\bowes?\b|\breminder:?",
     re.IGNORECASE,
 )
 _UNDER_WAY = re.compile(r"\b(?:half-?way|part-?way|in the middle|(?:is|am|'m|are|still) \w+ing)\b", re.IGNORECASE)
@@ -34,6 +34,7 @@ _OUTCOMES = (
     (r"looking for|hunting for|searching for|need", r"\b(?:found|got|hired|signed|landed|bought)\b"),
     (r"waiting (?:for|on)", r"\b(?:arrived|came|got|received|is here|delivered|heard back)\b"),
     (r"saving (?:up )?for", r"\b(?:bought|got|paid)\b"),
+    (r"working towards?", r"\b(?:got|passed|earned|received|obtained|gained)\b"),
     (r"applying", r"\b(?:got|accepted|admitted|hired|received)\b"),
     (r"owes?", r"\b(?:paid|gave|returned|settled)\b"),
     (r"learning|training", r"\b(?:passed|mastered)\b"),
@@ -48,7 +49,7 @@ _DUE_STILL = re.compile(
     re.IGNORECASE,
 )
 _WHEN = wording.words(
-    "today tomorrow tonight week weekend month soon befor by end until next day later morn even afternoon befor tomorrow"
+    "today tomorrow tonight week weekend month soon befor by end until next day later morn even afternoon winter summer spring autumn christma easter"
 )
 
 
@@ -69,6 +70,8 @@ def match_completion(older: Reading, newer: Reading) -> tuple[Struck, Clause] | 
 def _task(unit: Clause, start: int) -> list[Token]:
     """The words of the task: behind the opening, or, in `the tax return is still open`, all."""
     behind = [token for token in unit.tokens if token.start >= start and token.norm not in _WHEN]
+    if _GERUND.match(unit.masked, start - unit.start):
+        behind = []  # the gutters need cleaning
     return behind or [token for token in unit.tokens if token.norm not in _WHEN]
 
 
@@ -107,6 +110,7 @@ def _settles(sentence: Clause, task: list[Token], opening: str, older: Reading, 
     return settled or _done(verb, sentence)
 
 
+_GERUND = re.compile(r"\s+\w+ing\b(?! (?:the|a|an|my)\b)")
 _ENDS = wording.words("finish complet sort settl handl tick check wrap accomplish final done")
 _TELIC = wording.words(
     "assembl build paint fix pack instal renov knit clean translat organ sew weld restor unpack fill prepar"

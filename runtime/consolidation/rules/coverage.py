@@ -20,7 +20,7 @@ HEADS = wording.words(
 )
 """Nouns that only say what kind of thing a name stands for."""
 _HEAD_OF = {
-    "account": "bank save invest account", "app": "use track app", "job": "work job employ", "subscript": "subscrib read watch stream use listen get",
+    "account": "bank save invest account", "app": "use track app", "job": "work job employ", "subscript": "pay subscrib read watch stream use listen get",
     "membership": "member gym club join train", "appoint": "see visit meet dentist doctor", "trip": "fli travel go drive holiday visit",
     "visit": "see go travel", "degre": "studi enrol uni", "cours": "studi learn enrol", "lesson": "learn take", "seat": "sit",
 }  # fmt: skip

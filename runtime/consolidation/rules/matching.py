@@ -12,7 +12,9 @@ from engrain.runtime.consolidation.rules.coverage import DAY_PARTS, HEADS, TIME_
 from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retractions import Retraction
+from engrain.runtime.consolidation.rules.support import names_topic
 from engrain.runtime.consolidation.rules.takebacks import Kind
+from engrain.runtime.consolidation.rules.tokens import Token
 from engrain.runtime.schema import MemoryType
 
 _FOR_NOW = re.compile(r"\b(?:tonight|today|right now|for now|at the moment|this (?:week|morning|evening|time))\b", re.I)
@@ -27,7 +29,7 @@ _HABIT = re.compile(
 _HELD = re.compile(r"\b(?:own(?:s|ed)?|ha(?:s|ve)|drives?|rides?|keeps?|got|plays?|uses?)\b", re.IGNORECASE)
 _BELONGS = re.compile(
     r"\b(?:work(?:s|ed|ing)?|job|member|employ\w*|stud(?:y|ies|ying)|volunteer\w*|teach\w*|train\w*|team|join\w*|intern\w*|"
-    r"dating|relationship|part of|belongs?|sings?|plays?|attend\w*|goes to|enrol\w*|on the|married|engaged|together|manager|boss|coach|trainer|tutor|lives?|nurse|position|role|is an?|is the)\b",
+    r"dating|relationship|part of|belongs?|sings?|plays?|attend\w*|goes to|enrol\w*|on the|married|engaged|together|manager|boss|coach|trainer|tutor|lives?|nurse|position|role|(?:is|am|are) (?:in|on)|is an?|is the)\b",
     re.IGNORECASE,
 )
 
@@ -144,7 +146,23 @@ def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Rea
     named = bool(retraction.old.named - frozenset(t.norm for t in retraction.old.tokens if t.number))
     if not named and not shared and len(retraction.old.norms - LIGHT) < 2:
         return False
-    return not _past_event(older, sentence)
+    return not _past_event(older, sentence) and not (named and _other_object(retraction, unit, older, newer))
+
+
+def _other_object(retraction: Retraction, unit: Clause, older: Reading, newer: Reading) -> bool:
+    """A name for a name, but the thesis is not the report: each side has a plain noun that the other lacks."""
+    lost = [t for t in unit.tokens if t.norm not in newer.norms | retraction.old.norms and names_topic(t, older.text)]
+    gained = [t for t in newer.tokens if t.norm not in older.norms and names_topic(t, newer.text)]
+    if not any(t.named for t in gained):
+        return False
+    return all(any(not t.named and not _acting(t, r) for t in side) for side, r in ((lost, older), (gained, newer)))
+
+
+def _acting(token: Token, reading: Reading) -> bool:
+    """A verb, by its ending or by its place behind the one who acts."""
+    surface = reading.text[token.start : token.end]
+    behind = re.search(r"(?:\bUser|\bI|\bto|\bis|\bare|\band|\bwho)\s+$", reading.text[: token.start])
+    return bool(behind) or surface.endswith(("ed", "ing", "ly"))
 
 
 _PREDICATES = {
@@ -235,7 +253,8 @@ def _strike(retraction: Retraction, unit: Clause, older: Reading, newer: Reading
     if retraction.kind is Kind.REMOVED:
         start, end = window(retraction.old.norms, unit)
         left = {token.norm for token in older.tokens if token.end <= start or token.start >= end}
-        return Struck(start, end, whole=not left - wording.FRAME_WORDS - newer.norms)
+        only = older.masked.count("__") and not re.search(r"_[^_]+_", older.masked) and retraction.old.norms <= unit.norms
+        return Struck(start, end, whole=bool(only) or not left - wording.FRAME_WORDS - newer.norms)
     return Struck(start, end, whole=not residue(older, start, end, newer))
 
 

@@ -15,8 +15,8 @@ _JOINS = re.compile(
 )
 _OPPOSITES = (
     "short long brief detailed", "strong mild weak", "hot cold warm", "small big large", "early late", "open closed", "dark light milk",
-    "sweet salty savoury", "quiet loud", "formal informal casual", "morning evening", "window aisle",
-    "black white", "red white", "single married engaged divorced widowed separated", "vegan vegetarian", "on off", "left right",
+    "sweet salty savoury", "quiet loud", "formal informal casual", "morning evening afternoon night lunchtime", "window aisle",
+    "black white", "red white", "single married engaged divorced widowed separated", "vegan vegetarian", "on off", "positive negative", "left right",
     "car train bus bike tram metro ferry foot", "full-time part-time", "remote onsite hybrid", "paper digital", "fast slow", "cheap expensive",
 )  # fmt: skip
 OPPOSITE = [frozenset(normalise(word) for word in group.split()) for group in _OPPOSITES]
@@ -25,8 +25,8 @@ OPPOSITE = [frozenset(normalise(word) for word in group.split()) for group in _O
 def narrowed(lost: list[Token], gained: list[Token], topic: frozenset[str], unit: Clause, sentence: Clause) -> bool:
     """Whether one of the two is about a narrower thing: the work laptop, the budget of the trip, the weekend."""
     named = wording.WEEKDAYS
-    odd = {t.norm for t in (*lost, *gained)}
     lost, gained = not_opposite(lost, gained), not_opposite(gained, lost)
+    odd = {t.norm for t in (*lost, *gained)}
     acting = {t.norm for t in gained if acts(t, sentence)}
     if odd & (cues.SCOPES - named) or ((odd - acting) & wording.PEOPLE - topic and not topic & wording.PEOPLE):
         return True

@@ -11,6 +11,7 @@ import re
 
 from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.equal import LIGHT
+from engrain.runtime.consolidation.rules.narrowing import OPPOSITE
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.tokens import Token
 
@@ -68,3 +69,32 @@ _STATES = re.compile(
     r"^\W*(?:and |but |also |who )?(?:user |i |they |he |she |it |\w+ )?(?:is|are|has|have|was|were|had|does|do|will|\w{2,}(?:s|ed))\b",
     re.IGNORECASE,
 )
+
+
+def rivals(older: Reading, newer: Reading) -> bool:
+    """Whether a noun that both share has another word beside it on either side: summer holidays, winter holidays.
+
+    Beside a value that is said again ("from 9:15 to 10:00") such a pair of words tells two things apart.
+    """
+    mine, theirs = _beside(older, newer), _beside(newer, older)
+    pairs = [{mine[place], theirs[place]} for place in mine.keys() & theirs.keys()]
+    return any(len(pair) == 2 and not any(pair <= group for group in OPPOSITE) for pair in pairs)
+
+
+def _beside(reading: Reading, other: Reading) -> dict[tuple[str, int], str]:
+    """For each shared noun the plain word right before (-1) or behind (1) it that the other record lacks."""
+    found: dict[tuple[str, int], str] = {}
+    for first, second in zip(reading.tokens, reading.tokens[1:], strict=False):
+        if reading.text[first.end : second.start] not in {" ", "-", "'s ", "’s "}:
+            continue
+        for token, noun, side in ((first, second, -1), (second, first, 1)):
+            if noun.norm in other.norms and token.norm not in other.norms and _plain_noun(token, noun, reading):
+                found[noun.norm, side] = token.norm
+    return found
+
+
+def _plain_noun(token: Token, noun: Token, reading: Reading) -> bool:
+    if noun.number or noun.date or token.named or token.number or token.date:
+        return False
+    surface = reading.text[token.start : token.end]
+    return names_topic(token, reading.text) and not surface.endswith(("ed", "ly", "ing"))

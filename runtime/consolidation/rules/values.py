@@ -26,6 +26,7 @@ _NEW: tuple[re.Pattern[str], ...] = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"\b(?:User's|The|My)\s+(?P<attr>[^,.;!?]+?)\s+(?:is|are|leaves|starts|takes place|meets)\s+now\s+(?:(?:on|at|in|for)\s+)?(?P<value>.+?){_END}",
+        rf"\b(?:User's|The|My)\s+(?P<attr>[^,.;!?]+?)\s+(?:these days|nowadays|now|currently|at the moment)\s+(?:is|are)\s+(?P<value>.+?){_END}",
         rf"\b(?:User's|The|My)\s+new\s+(?P<attr>[^,.;!?]+?)\s+(?:is|are)\s+(?:now\s+)?(?P<value>.+?){_END}",
         rf"\b(?:User's|The|My)\s+(?P<attr>[^,.;!?]+?)\s+(?:was\s+|were\s+|has been\s+|is\s+|got\s+)?{_CHANGED}\s+(?:(?:back|up|down|forward|on)\s+)?(?:to|until)\s+(?P<value>.+?){_END}",
         rf"\b(?:User|I)\s+(?:(?:has|have|just|would like to|wants to|wanted to|decided to)\s+)*{_CHANGED}\s+(?:the\s+|a\s+|my\s+|their\s+|this\s+)?(?!new\b)(?P<attr>[^,.;!?]+?)\s+(?:back\s+|up\s+|down\s+)?(?:to|for|at|until)\s+(?P<value>.+?){_END}",
@@ -43,6 +44,10 @@ _NAMED_THING = re.compile(
     r"(?P<thing>(?:the )?[A-Z][\w'’-]*(?: [\w'’-]+)*?) (?:to|for|until|at|on) (?P<value>[^A-Z]*\d.*|.*)"
 )
 _MEASURED = frozenset({"money", "date", "clock", "number"})
+_TURNED = re.compile(
+    r"(?P<value>[^,;!?]+?)\s+(?:is|are)\s+(?:User's|my)\s+(?P<attr>favou?rite [^,;!?.]+|go-to [^,;!?.]+)", re.IGNORECASE
+)
+"""The value first: "saffron risotto is my favourite dish"."""
 OPTIONAL = wording.words("new goal target aim want need current status level number total amount this the own")
 """Words of an attribute that may stand on one side only: a step goal is what somebody wants to walk."""
 _ADDING = re.compile(r"(?:also )?(?:includ|add|be |hav|mak|reflect|show|say)", re.IGNORECASE)
@@ -116,7 +121,7 @@ def _same_scope(setting: Setting, unit: Clause, older: Reading, newer: Reading) 
 def _held_value(unit: Clause, older: Reading, setting: Setting) -> Clause | None:
     """The stretch with the older value: behind the verb, or, where no verb of being is, everything that is not the
     attribute."""
-    found = _HELD.search(older.masked, unit.start, unit.end)
+    found = _TURNED.search(older.masked, unit.start, unit.end) or _HELD.search(older.masked, unit.start, unit.end)
     if found is None:
         return unit
     # "User's status of the project is X": the attribute must be on the left side.
