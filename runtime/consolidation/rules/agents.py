@@ -80,8 +80,30 @@ def _relative(sentence: Clause) -> frozenset[str]:
     return frozenset({normalise(found["who"].casefold())}) if found else frozenset()
 
 
-AGENT = re.compile(
+_AGENT = re.compile(
     rf"\W*(?:The|My|User's) (?:\w+ )?\w+ (?:has |have )?(?:{TURN_CUE.pattern}) (?:up |back |down )?(?:the user's|user's|my)\b",
     re.IGNORECASE,
 )
 """The landlord raised the user's rent: somebody else acts on something of the user's."""
+_ON_USER = re.compile(
+    r"\W*(?:The|My|User's) (?:\w+ )?\w+ (?:has |have |had )?(?:took|taken|moved|put|switched|gave|given|let|weaned|transferred) (?:the user|user|me)\b", re.IGNORECASE
+)
+_OFFICES = wording.words("landlord landladi boss manag doctor teacher trainer coach tutor client")
+"""Who may set what the user has, other than family and friends."""
+_ON_A_THING = re.compile(
+    rf"\W*(?:The|My|User's) (?P<who>(?:\w+ )?\w+) (?:has |have |had )?(?:{TURN_CUE.pattern}) (?:up |back |down )?the (?P<thing>\w+)\b", re.IGNORECASE
+)
+
+
+def acts_for_user(masked: str, older: Reading) -> bool:
+    """Whether somebody does something to the user, or to what the older record says the user has.
+
+    "The landlord raised the rent", where the older record begins with "User's rent".
+    """
+    if _AGENT.match(masked) or _ON_USER.match(masked):
+        return True
+    found = _ON_A_THING.match(masked)
+    if found and {normalise(word) for word in found["who"].casefold().split()} & wording.PEOPLE - _OFFICES:
+        return False
+    owned = re.match(r"\W*(?:User['’]s|My) (?P<head>\w+)", older.masked)
+    return bool(found and owned and normalise(found["thing"].casefold()) == normalise(owned["head"].casefold()))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engrain.runtime.consolidation.rules import cues, wording
-from engrain.runtime.consolidation.rules.agents import AGENT
+from engrain.runtime.consolidation.rules.agents import acts_for_user
 from engrain.runtime.consolidation.rules.coverage import DAY_PARTS, residue, trim
 from engrain.runtime.consolidation.rules.equal import LIGHT, event_like
 from engrain.runtime.consolidation.rules.matching import Struck, one_off
@@ -85,7 +85,7 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     if unit.hedged or unit.negative or unit.past_habit or not unit.tokens:
         return False
     topic = (unit.norms & newer.norms) - UNITS
-    if people(unit.masked) != people(sentence.masked) and not AGENT.match(sentence.masked):
+    if people(unit.masked) != people(sentence.masked) and not acts_for_user(sentence.masked, older):
         return False
     if crossed(unit, sentence) or _OCCASION.search(sentence.masked):
         return False

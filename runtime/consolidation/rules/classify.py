@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engrain.runtime.consolidation.rules import wording
-from engrain.runtime.consolidation.rules.agents import AGENT, by_stranger
+from engrain.runtime.consolidation.rules.agents import acts_for_user, by_stranger
 from engrain.runtime.consolidation.rules.alignment import match_change
 from engrain.runtime.consolidation.rules.completions import match_completion
 from engrain.runtime.consolidation.rules.contrast import match_contrast
@@ -145,7 +145,7 @@ def _qualified(older: Reading, newer: Reading) -> Finding | None:
 
 def other_person(older: Reading, newer: Reading) -> bool:
     """Whether the two are about different people. A person who is named on both sides is one."""
-    if AGENT.match(newer.masked):
+    if acts_for_user(newer.masked, older):
         return False
     mine, theirs = newer.subject_people, older.subject_people
     if mine != theirs:
