@@ -50,7 +50,7 @@ MEND_CUE = re.compile(
 ENDING = (
     "stopped quit quits ceased dropped ended abandoned gave_up given_up giving_up discontinued swore_off sworn_off cut_out "
     "kicked packed_in came_off come_off coming_off weaned_off withdrew_from dropped_out_of pulled_out_of stepped_down_from resigned_from "
-    "got_out_of finished_with done_with through_with had_enough_of cancelled canceled closed terminated let_go_of parted_with "
+    "got_out_of finished_with done_with through_with had_enough_of cancelled canceled terminated let_go_of parted_with "
     "disposed_of got_rid_of unsubscribed_from opted_out_of signed_off called_off scrapped shelved axed binned ditched "
     "backed_out_of decided_against"
 )

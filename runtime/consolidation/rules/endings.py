@@ -11,6 +11,7 @@ from engrain.runtime.consolidation.rules.coverage import HEADS, TIME_WORDS, resi
 from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.matching import Struck, one_off, recurs_once
 from engrain.runtime.consolidation.rules.reading import Clause, Reading, people
+from engrain.runtime.consolidation.rules.support import names_topic
 from engrain.runtime.consolidation.rules.tokens import Token
 from engrain.runtime.consolidation.rules.vetoes import compound
 from engrain.runtime.schema import MemoryType
@@ -20,6 +21,8 @@ _DENIED = re.compile(
     r"(?:\bnot|\bnever|n't|\bwithout|\bhardly|\balmost|\bnearly|\bto|\bif|\bwill|\bwould|\bcould|\bmight)\s+(?:\w+\s+)?$",
     re.IGNORECASE,
 )
+_ONCE = re.compile(r"(?:finished|completed)$", re.IGNORECASE)
+_UNDER_WAY = re.compile(r"\b(?:is|are|am|'m|'re)\s+\w+ing\b|\b(?:project|course|degree|studies|training|therapy|lease|contract)\b")
 _ANOTHERS = re.compile(r"\s+(?:its|his|her|(?:a|an|one|some)\s)", re.IGNORECASE)
 _OFF_ROUTE = re.compile(
     r"\bstopped\s+(?:at|by|in|off|for|to|on|near|outside)\b|\bran\s+out\s+of\b|\boff\s+(?:the|a|an|my|their|user's)\b|\bover\s+(?:the|a|an|my|their|\d)|\bover to\b",
@@ -72,6 +75,8 @@ def _ends(needed: frozenset[str], sentence: Clause, older: Reading, newer: Readi
     if people(sentence.masked) - people(older.masked):
         return False  # an uncle who retired is an uncle still
     for cue in _END.finditer(sentence.masked):
+        if _ONCE.match(cue[0]) and not any(unit.due or _UNDER_WAY.search(unit.masked) for unit in older.sentences):
+            continue  # what one does again and again is finished each time
         denied = _DENIED.search(sentence.masked[: cue.start()]) or _OFF_ROUTE.match(sentence.masked, cue.start())
         if not denied and _beside(needed, cue, sentence, older):
             return True
@@ -84,6 +89,11 @@ def _beside(needed: frozenset[str], cue: re.Match[str], sentence: Clause, older:
     first, last = min(cue.start(), places[0][0]), max(cue.end(), places[-1][1])
     if re.search(r"[;:]|,\s", sentence.masked[first:last]) or _ANOTHERS.match(sentence.masked, cue.end()):
         return False
+    stop = next((m.start() for m in re.finditer(r"[,;:]\s", sentence.masked[last:])), None)
+    end = len(sentence.masked) if stop is None else last + stop
+    after = [t for t in sentence.tokens if cue.end() <= t.start - sentence.start < end and t.norm not in older.norms]
+    if any(names_topic(t, sentence.text.rjust(sentence.end)) and not _when(t, sentence) for t in after):
+        return False  # "no longer have a dog" is about the dog
     begin = max((m.end() for m in re.finditer(r"[,;:]\s", sentence.masked[:first])), default=0)
     behind = next((t for t in sentence.tokens if t.start - sentence.start == cue.end() + 1), None)
     if behind is not None and behind.norm not in older.norms | TIME_WORDS and not behind.date:
@@ -102,6 +112,12 @@ def _beside(needed: frozenset[str], cue: re.Match[str], sentence: Clause, older:
             return False
         before = token
     return True
+
+
+def _when(token: Token, sentence: Clause) -> bool:
+    """A word of time, of a kind of thing, or of how."""
+    surface = sentence.text[token.start - sentence.start : token.end - sentence.start]
+    return token.norm in TIME_WORDS | HEADS or surface.endswith(("ly", "ing", "ed"))
 
 
 def _light(norm: str, surface: str, joined: bool) -> bool:

@@ -86,6 +86,7 @@ _TABLE: tuple[tuple[Kind, str], ...] = (
     (Kind.ENDED, r"\blet\s+(?P<old>[^,.;!?]{2,50}?)\s+(?:go|lapse|expire|run out)\b"),
     (Kind.ENDED, rf"\b(?:(?:gave|given|handed in) (?:my |the |their )?notice (?:on|at|for)|put an end to|uninstalled|deactivated|unsubscribed from|deregistered from|checked out of|signed out of)\s+(?P<old>.+?){_STOP}"),
     (Kind.CANCELLED, rf"\b(?:took|taken|weaned|struck) (?:user|me) off\s+(?P<old>.+?){_STOP}"),
+    (Kind.ENDED, rf"\bclosed (?:down )?(?P<old>[^,.;!?]*?\b(?:accounts?|tabs?|business|shop|store|practice|company|firm|blog|policy|file|case)\b.*?){_STOP}"),
     (Kind.PARTED, r"\b(?:handed|gave|given|sent|took)\s+(?P<old>[^,.;!?]{2,50}?)\s+back\b"),
     (Kind.REPLACED, r"\b(?:gave|given)\s+(?P<old>[^.,;!?]{2,40}?)\s+up\s+for\s+(?P<new>[^.,;!?]+)"),
     (Kind.REPLACED, rf"(?P<new>[^.;!?,]+?)\s+(?:has |have )?(?:taken|took)\s+the\s+place\s+of\s+(?P<old>.+?)(?:\s+(?:for|as|in)\b|{_STOP})"),

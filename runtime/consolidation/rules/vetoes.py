@@ -36,6 +36,11 @@ _OPINION = re.compile(
     r"expects?|convinc\w+|persuad\w+) (?:the )?(?:user|me|him|her|them)\b|\baccording to\b|\brumou?rs?\b|\bapparently\b|\ballegedly\b|\b(?:thinks?|believes?|says?|said|feels?|claims?|fears?|worries|guesses|reckons?) (?:that )?(?:the )?(?:user|i|he|she|they|it)\b(?!'s (?:over|done|off))",
     re.IGNORECASE,
 )
+_ADVISED = re.compile(
+    r"\W*(?!(?:User|I|We)\b(?!['’]))[^,.;:]{2,60}?\b(?:recommend(?:s|ed)?|advis(?:es|ed)|suggest(?:s|ed)|propos(?:es|ed)|urg(?:es|ed)|insist(?:s|ed)|ask(?:s|ed)|wants|wanted|demand(?:s|ed)|begs|begged|told|tells|encourag(?:es|ed)|warn(?:s|ed)|wish(?:es|ed)|pleads|pleaded)\b",
+    re.IGNORECASE,
+)
+"""What somebody other than the user would like."""
 _CLAIMED = re.compile(
     r"\W*(?!(?:User|I|We|The (?:receipt|invoice|ticket|letter|statement|label|scale|website))\b)(?:(?:User's|My|The|A|An|Our) (?:[\w-]+ ){1,2}|[A-Z][\w'’-]+ (?:[A-Z][\w'’-]+ )?)"
     r"(?:claims?|claimed|says?|said|thinks?|thought|believes?|heard|hears|insists?|suspects?|guesses|assumes?|swears|alleges|predicts?|jokes?|joked|writes|reckons?) (?:that )?",
@@ -60,7 +65,7 @@ def speaks_against(older: Reading, newer: Reading, anchor: Clause, may_return: b
     """Why the sentence around the anchor changes nothing of the older record; None when nothing speaks against."""
     sentence = next((s for s in newer.sentences if s.start <= anchor.start < s.end), anchor)
     text = sentence.masked
-    if _OPINION.search(text) or _CLAIMED.match(text):
+    if _OPINION.search(text) or _CLAIMED.match(text) or _ADVISED.match(text):
         return "somebody's opinion"
     if sentence.hedged or _UNREAL.search(text):
         return "not stated as true"
