@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from engrain.data_builders.gate_corpus import count_splits, shipped_gate_corpus
@@ -12,6 +13,7 @@ from engrain.data_builders.parquet import read_gate_examples
 from engrain.data_builders.shipped import load_shipped
 from engrain.recipes import console
 from engrain.recipes.config import GateData, MemoraData, ShippedData
+from engrain.runtime.errors import InputError
 from engrain.runtime.schema import GateExample, Split
 
 
@@ -36,8 +38,20 @@ def gate_rows(data: GateData, *, with_test: bool = True) -> GateRows:
         corpus = shipped_gate_corpus(load_shipped(), data)
         return _split(corpus.examples, (), corpus.report.model_dump(mode="json"))
     examples = read_gate_examples(data.path)
+    _check_groups(data.path, examples)
     counts = {split.value: count.model_dump() for split, count in count_splits(examples).items()}
     return _split(examples, (), {"splits": counts})
+
+
+def _check_groups(path: Path, examples: Sequence[GateExample]) -> None:
+    """A group whose turns were trained on may not be evaluated on; training refuses those in its own two splits."""
+    tested = {example.group for example in examples if example.split is Split.TEST}
+    shared = sorted(tested & {example.group for example in examples if example.split is not Split.TEST})
+    if shared:
+        raise InputError(
+            f"{path}: {len(shared)} groups are in the test split and in another one ({', '.join(shared[:3])}); "
+            "keep each group in one"
+        )
 
 
 def _split(examples: Sequence[GateExample], test: tuple[GateExample, ...], report: dict[str, Any]) -> GateRows:

@@ -46,6 +46,7 @@ def train(recipe: GateRecipe, *, resume: bool = False) -> dict[str, Any]:
     """Train every seed of a recipe and write `run.json`; returns its content."""
     limit_threads(recipe.threads)
     rows = gate_rows(recipe.data)
+    check_ends(recipe, rows)
     runs = [train_seed(recipe, rows, seed, recipe.folder / f"seed-{seed}", resume=resume) for seed in recipe.seeds]
     document = {
         "recipe": recipe.model_dump(mode="json"),
@@ -56,6 +57,20 @@ def train(recipe: GateRecipe, *, resume: bool = False) -> dict[str, Any]:
     if all(run["evaluation"] is not None for run in runs):
         write_json(recipe.folder / RUN_FILE, document)
     return document
+
+
+def check_ends(recipe: GateRecipe, rows: GateRows) -> None:
+    """Refuse before training what would end it without a result: nothing to evaluate or to calibrate on."""
+    positives = sum(example.label for example in rows.test)
+    if positives in (0, len(rows.test)):
+        raise RecipeError(
+            f"data: {len(rows.test)} evaluation rows, {positives} of them positive; "
+            "give a corpus with a test split that has both classes"
+        )
+    if recipe.calibration != "none":
+        from engrain.models.gate.calibration import check_calibration
+
+        check_calibration([example.label for example in rows.validation], recipe.calibration)
 
 
 def train_seed(recipe: GateRecipe, rows: GateRows, seed: int, folder: Path, *, resume: bool = False) -> dict[str, Any]:
@@ -134,8 +149,6 @@ def evaluate(checkpoint: Path, rows: GateRows, point: OperatingPoint) -> dict[st
     """
     from engrain.models.gate.scoring import score_examples
 
-    if not rows.test:
-        raise RecipeError("data: no evaluation rows; give a corpus with a test split")
     console.say(f"scoring {len(rows.test)} evaluation turns")
     raw = score_examples(checkpoint, rows.test)
     np.save(checkpoint.parent / "scores.npy", raw, allow_pickle=False)

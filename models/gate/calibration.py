@@ -29,20 +29,25 @@ def fit_calibration(
 
     Raises `InputError` when either class has fewer than ten examples.
     """
-    truth = np.asarray(labels, dtype=np.float64)
+    check_calibration(labels, method)
     if method == "none":
         return Calibration()
-    positives = int(truth.sum())
-    if min(positives, len(truth) - positives) < _LEAST:
-        raise InputError(
-            f"calibration by {method} wants {_LEAST} examples of each class, but {len(truth)} validation examples hold "
-            f"{positives} positives; give more, or set calibration=none"
-        )
+    truth = np.asarray(labels, dtype=np.float64)
     name = fitted_on or f"{len(truth)} validation examples"
     if method == "temperature":
         slope, bias = _logistic(logit(scores), truth)
         return Calibration(method=method, temperature=1.0 / slope, bias=bias / slope, fitted_on=name)
     return Calibration(method=method, points=_isotonic(scores, truth), fitted_on=name)
+
+
+def check_calibration(labels: Sequence[bool], method: CalibrationMethod) -> None:
+    """Raise `InputError` where a calibration could not be fitted: known from the labels, before any training."""
+    positives = sum(labels)
+    if method != "none" and min(positives, len(labels) - positives) < _LEAST:
+        raise InputError(
+            f"calibration by {method} wants {_LEAST} examples of each class, but {len(labels)} validation examples "
+            f"hold {positives} positives; give more, or set calibration=none"
+        )
 
 
 def _logistic(logits: Floats, truth: Floats) -> tuple[float, float]:

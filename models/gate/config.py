@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -81,7 +81,7 @@ class GateTrainingConfig(Contract):
         default=False,
         description="Learn the teachers' mean probability (their confidence, or one minus it) where there are votes.",
     )
-    corpus_weights: dict[str, float] = Field(
+    corpus_weights: dict[str, Annotated[float, Field(ge=0.0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="Corpus to the weight of its examples in the loss; 1 when not named."
     )
     max_positive_weight: float = Field(default=10.0, ge=1.0, description="w_max of equation 3.")

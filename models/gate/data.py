@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,19 @@ def check_splits(train: Sequence[GateExample], validation: Sequence[GateExample]
     if shared:
         some = ", ".join(sorted(shared)[:3])
         raise InputError(f"{len(shared)} groups are in both training and validation ({some}); keep each group in one")
+
+
+def check_weights(train: Sequence[GateExample], weights: Mapping[str, float]) -> None:
+    """Raise `InputError` for a weight of a corpus that no example is from, or weights that leave nothing to learn."""
+    corpora = {example.corpus for example in train}
+    unknown = sorted(set(weights) - corpora)
+    if unknown:
+        raise InputError(
+            f"training.corpus_weights names {', '.join(unknown)}, but the training rows are from "
+            f"{', '.join(sorted(corpora))}; correct the name"
+        )
+    if not any(weights.get(name, 1.0) for name in corpora):
+        raise InputError("training.corpus_weights makes every training row weigh 0; leave one corpus a weight")
 
 
 def collate(packed: PackedExamples, rows: Sequence[int], pad_id: int, step_examples: int) -> Batch:

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from engrain.models.gate.checkpoints import Evaluation, GateCheckpoints
 from engrain.models.gate.config import GateConfig
-from engrain.models.gate.data import GateData, PackedExamples, check_splits, pack_examples
+from engrain.models.gate.data import GateData, PackedExamples, check_splits, check_weights, pack_examples
 from engrain.models.gate.encoder import GateNetwork, load_tokenizer, pad_id, pretrained_network
 from engrain.models.gate.metrics import positive_weight
 from engrain.models.gate.module import CHECKPOINT_KEY, GateModule
@@ -81,6 +81,7 @@ def train_gate(
     # A recipe may be a larger object that is also a GateConfig; the checkpoint keeps the gate's part only.
     config = GateConfig(model=config.model, training=config.training)
     check_splits(train, validation)
+    check_weights(train, config.training.corpus_weights)
     checkpoint = checkpoint_to_resume(out_dir, resume)
     pl.seed_everything(seed, verbose=False)
     module, data = _prepare(config, train, validation, seed)

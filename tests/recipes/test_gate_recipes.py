@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 import yaml
 
-from engrain.data_builders.parquet import write_gate_examples
+from engrain.data_builders.parquet import read_gate_examples, write_gate_examples
 from engrain.models.gate.windows import MEASURES
 from engrain.recipes.cli import run
 from engrain.recipes.gate_evidence import Stream, evidence_measures, first_person_scores
@@ -110,6 +111,35 @@ def test_a_threshold_is_chosen_on_validation_and_goes_into_the_bundle(
     quantised = answer(capsys, "eval", "gate", str(bundle), str(recipe), "--int8")
     assert quantised["precision"] == "int8"
     assert quantised["measures"]["auprc"] == pytest.approx(found["measures"]["auprc"], abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words", "message"),
+    [
+        (lambda row: None if row.split is Split.TEST else row, (), "0 evaluation rows, 0 of them positive"),
+        (lambda row: None if row.split is Split.TEST and row.label else row, (), "0 of them positive"),
+        (
+            lambda row: None if row.split is Split.VALIDATION and row.label and not row.id.endswith("0") else row,
+            ("calibration=isotonic",),
+            "wants 10 examples of each class",
+        ),
+        (lambda row: row.model_copy(update={"group": "one"}), (), "1 groups are in the test split and in another"),
+    ],
+)
+def test_what_would_end_a_run_without_a_result_is_refused_before_training(
+    recipe: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    spoil: Callable[[GateExample], GateExample | None],
+    words: tuple[str, ...],
+    message: str,
+) -> None:
+    rows = [row for row in map(spoil, read_gate_examples(recipe.parent / "rows.parquet")) if row is not None]
+    write_gate_examples(tmp_path / "spoilt.parquet", rows)
+    data = f"data.path={tmp_path / 'spoilt.parquet'}"
+    assert run(["train", "gate", str(recipe), data, f"output={tmp_path}", "threshold_rule=null", *words]) == 2
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.rglob("*.ckpt"))
 
 
 def test_windows_are_compared_and_a_second_call_trains_nothing(

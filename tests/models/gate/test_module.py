@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from pydantic import ValidationError
 from transformers import BertConfig, ModernBertConfig, ModernBertModel
 from transformers.modeling_outputs import BaseModelOutput
 
-from engrain.models.gate.config import GateConfig, GateModelConfig, Pooling
-from engrain.models.gate.data import GateData, check_splits, pack_examples, read_examples
+from engrain.models.gate.config import GateConfig, GateModelConfig, GateTrainingConfig, Pooling
+from engrain.models.gate.data import GateData, check_splits, check_weights, pack_examples, read_examples
 from engrain.models.gate.encoder import (
     GateNetwork,
     empty_network,
@@ -193,6 +194,19 @@ def test_splits_that_would_mislead_are_refused(make_rows: Rows) -> None:
         check_splits(train, shared)
     with pytest.raises(InputError, match="train-0"):
         check_splits([*train, train[0]], validation)
+
+
+def test_weights_of_no_corpus_or_of_nothing_are_refused(make_rows: Rows) -> None:
+    rows = make_rows(4)
+    corpus = rows[0].corpus
+    check_weights(rows, {corpus: 0.5})
+    with pytest.raises(InputError, match=f"names lled, but the training rows are from {corpus}"):
+        check_weights(rows, {"lled": 0.5})
+    with pytest.raises(InputError, match="every training row weigh 0"):
+        check_weights(rows, {corpus: 0.0})
+    for weight in (-1.0, float("nan")):
+        with pytest.raises(ValidationError):
+            GateTrainingConfig(corpus_weights={corpus: weight})
 
 
 def test_parquet_rows_come_back_as_examples(tmp_path: Path, make_rows: Rows) -> None:
