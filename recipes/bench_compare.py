@@ -93,15 +93,16 @@ def _values(rows: list[dict[str, Any]], figure: str) -> dict[str, float]:
 def _value(row: Mapping[str, Any], figure: str) -> float | None:
     figures = row["figures"]
     if figure == "answers":
-        # The share of a question's criteria, or of its repetitions, that the first judge found satisfied.
-        said = [value for judged in row.get("judged", [])[:1] for value in judged["verdicts"].values()]
-        return sum(value is True for value in said) / len(said) if said else None
-    parts = {
-        "presence": ("values_present", "values_remembered"),
-        "forgotten share": ("forgotten_present", "values_forgotten"),
-    }
-    if figure in parts:
-        part, whole = parts[figure]
+        return _satisfied(row.get("judged", []))
+    if figure in _PARTS:
+        part, whole = _PARTS[figure]
         return figures[part] / figures[whole] if figures.get(whole) else None
     value = figures.get(figure)
     return None if value is None else float(value)
+
+
+def _satisfied(judged: list[dict[str, Any]]) -> float | None:
+    """The share of the first judge's verdicts, over criteria and repetitions, that are satisfied; unread ones apart."""
+    own = [one for one in judged if one["judge"] == judged[0]["judge"]]
+    said = [value for one in own for value in one["verdicts"].values() if value is not None]
+    return sum(said) / len(said) if said else None

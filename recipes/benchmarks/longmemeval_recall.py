@@ -76,15 +76,20 @@ class Confusion:
         return 2 * self.found / max(1, 2 * self.found + self.false + self.missed)
 
 
-def ask(items: Iterable[Item], embedder: Embedder, settings: SearchSettings, folder: Path) -> list[Answered]:
-    """Store each item's sessions as one user's memory, and ask its question on its own date."""
-    answered = []
-    with Memory.open(folder / "items.db", embedder=embedder, settings=MemorySettings(search=settings)) as memory:
+def store(items: Iterable[Item], embedder: Embedder, file: Path) -> None:
+    """Store each item's sessions as one user's memory."""
+    with Memory.open(file, embedder=embedder) as memory:
         for question, sessions in items:
             for labelled in sessions:
                 memory.add(labelled.session.turns, user_id=question.id)
-            answered.append(_ask(memory, question))
-    return answered
+
+
+def ask(
+    questions: Iterable[LongMemEvalQuestion], embedder: Embedder, settings: SearchSettings, file: Path
+) -> list[Answered]:
+    """Ask each question of its own memory, on its own date."""
+    with Memory.open(file, embedder=embedder, settings=MemorySettings(search=settings)) as memory:
+        return [_ask(memory, question) for question in questions]
 
 
 def mean_recall(answered: Sequence[Answered], depth: int) -> float:
@@ -120,10 +125,12 @@ def main(
     if cache is not None:
         model = CachedEmbedder(model, cache)
     rows, answered = [], []
-    for label, settings in SETTINGS:
-        with tempfile.TemporaryDirectory() as folder:
-            answered = ask(items, model, settings, Path(folder))
-        rows.append((label, *(f"{mean_recall(answered, depth):.3f}" for depth in DEPTHS)))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "items.db"
+        store(items, model, file)
+        for label, settings in SETTINGS:
+            answered = ask([question for question, _ in items], model, settings, file)
+            rows.append((label, *(f"{mean_recall(answered, depth):.3f}" for depth in DEPTHS)))
     title = f"answer sessions among the first distinct sessions, {len(items)} items"
     console.show_table(title, ("search", *(f"@{depth}" for depth in DEPTHS)), rows)
     print_tokens(answered)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engrain.recipes.benchmarks.tables import tables
+from engrain.recipes.benchmarks.tables import failures, tables
 from engrain.runtime.html_page import Page
 
 RESULT_FILE, REPORT_FILE = "results.json", "report.html"
@@ -55,10 +55,10 @@ def _plots(page: Page, document: Mapping[str, Any]) -> None:
 
 
 def _failures(page: Page, document: Mapping[str, Any]) -> None:
-    failures = [(system["name"], text) for system in document["systems"] for text in system["failures"]]
-    if failures:
+    failed = failures(document)
+    if failed:
         page.heading("What failed")
-        page.table(("system", "group and reason"), failures)
+        page.table(("system", "what and why"), failed)
 
 
 def _questions(page: Page, document: Mapping[str, Any]) -> None:

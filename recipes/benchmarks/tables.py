@@ -43,8 +43,18 @@ def show(document: Mapping[str, Any]) -> None:
     for system in document["systems"]:
         if system["exercised"] != "whole":
             console.say(f"note: of {system['name']} is exercised: {system['exercised']}")
-        for failure in system["failures"]:
-            console.say(f"{system['name']} failed on {failure}")
+    for name, reason in failures(document):
+        console.say(f"{name}: {reason}")
+
+
+def failures(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What failed or was stopped, by system: groups of a peer that crashed, a service that went away."""
+    found: list[tuple[str, str]] = []
+    for system in document["systems"]:
+        found += [(system["name"], f"failed on {text}") for text in system["failures"]]
+        stopped = [(one["draw"], one["stopped"]) for one in system.get("answers", []) if one["stopped"]]
+        found += [(system["name"], f"draw {draw} stopped: {reason}") for draw, reason in stopped]
+    return found
 
 
 def _evidence(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
@@ -97,16 +107,17 @@ def _construction(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
 
 def _answers(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
     scored = ("FAMA", "MPA", "FAA", "accuracy", "F1", "low", "high")
-    columns = ("system", "judge", "draw", *scored, "unread", "unanswered", "alpha")
+    columns = ("system", "judge", "draw", *scored, "scored", "unread", "unanswered", "alpha")
     rows: list[Row] = []
     for system in systems:
         for repetition in system.get("answers", []):
             for judge, scores in repetition["judges"].items():
                 interval = scores.get("interval", {})
                 shown = [scores.get(name) for name in ("fama", "mpa", "faa", "accuracy", "f1")]
-                bounds = [interval.get("low"), interval.get("high"), scores.get("unread"), repetition["unanswered"]]
-                bounds.append(repetition["agreement"])
-                rows.append((system["name"], judge, repetition["draw"], *shown, *bounds))
+                bounds = [interval.get("low"), interval.get("high")]
+                counts = [scores.get("questions", scores.get("judged")), scores.get("unread"), repetition["unanswered"]]
+                label = (system["name"], judge, repetition["draw"])
+                rows.append((*label, *shown, *bounds, *counts, repetition["agreement"]))
     return title, columns, rows
 
 

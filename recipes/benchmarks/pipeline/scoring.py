@@ -14,7 +14,7 @@ from engrain.recipes.benchmarks.pipeline.judging import Answered, Judged
 from engrain.recipes.benchmarks.pipeline.stages import Built
 from engrain.recipes.benchmarks.scores import fama
 from engrain.recipes.benchmarks.scores.answers import Verdict, accuracy, token_f1
-from engrain.recipes.benchmarks.scores.bootstrap import mean_interval
+from engrain.recipes.benchmarks.scores.bootstrap import grouped_interval, mean_interval
 from engrain.recipes.benchmarks.scores.fama import Criteria
 from engrain.recipes.benchmarks.scores.retrieval import question_figures, retrieval_criteria
 from engrain.recipes.benchmarks.suites.suite import Question, Suite
@@ -85,11 +85,7 @@ def criteria_of(judged: Judged) -> Criteria:
 def answer_scores(suite: Suite, judged: Sequence[Judged], answers: Sequence[Answered]) -> dict[str, Any]:
     """What one judge's verdicts come to: FAMA with its diagnostics, or accuracy and F1, with an interval."""
     if suite.scored_by == "criteria":
-        criteria = [criteria_of(one) for one in judged]
-        if not criteria:
-            return {"questions": 0}
-        interval = mean_interval([one.fama for one in criteria])
-        return asdict(fama.score(criteria)) | {"interval": asdict(interval)}
+        return _fama_scores([criteria_of(one) for one in judged])
     texts = {one.question.id: one.text or "" for one in answers}
     verdicts = [_verdict(one, texts[one.question.id]) for one in judged]
     result = asdict(accuracy(verdicts))
@@ -109,6 +105,17 @@ def judge_agreement(verdicts: Mapping[str, Sequence[Judged]]) -> float | None:
     ratings = [[MISSING if own.get(unit) is None else int(bool(own[unit])) for own in said] for unit in units]
     alpha = krippendorff_alpha(ratings) if units else float("nan")
     return None if math.isnan(alpha) else alpha
+
+
+def _fama_scores(criteria: Sequence[Criteria]) -> dict[str, Any]:
+    """FAMA and its diagnostics, with the interval of FAMA on the same scale."""
+    read: defaultdict[str, list[float]] = defaultdict(list)
+    for one in criteria:
+        if not one.unread:
+            read[one.persona].append(100 * one.fama)
+    if not read:
+        return {"questions": 0, "left_out": len(criteria), "unread": sum(one.unread for one in criteria)}
+    return asdict(fama.score(criteria)) | {"interval": asdict(grouped_interval([*read.values()]))}
 
 
 def _verdict(judged: Judged, answer: str) -> Verdict:

@@ -12,8 +12,8 @@ from statistics import fmean
 class Criteria:
     """How many criteria of one question there are, and how many an answer satisfies.
 
-    `present` of `presence` values are there; `absent` of `forgetting` values are not there. A criterion whose verdict
-    cannot be read counts as not satisfied, and in `unread`.
+    `present` of `presence` values are there; `absent` of `forgetting` values are not there. `unread` counts criteria
+    whose verdict is neither yes nor no: such a question is in no score.
     """
 
     persona: str
@@ -44,7 +44,10 @@ class Criteria:
 
 @dataclass(frozen=True)
 class Fama:
-    """Scores on a scale of 0 to 100. `mpa` and `faa` pool criteria within a persona; None where no persona has any."""
+    """Scores on a scale of 0 to 100. `mpa` and `faa` pool criteria within a persona; None where no persona has any.
+
+    `questions` are those scored, `left_out` those with an unread verdict, `unread` the verdicts.
+    """
 
     fama: float
     by_task: dict[str, float]
@@ -52,18 +55,21 @@ class Fama:
     mpa: float | None
     faa: float | None
     questions: int
+    left_out: int
     unread: int
 
 
 def score(questions: Sequence[Criteria]) -> Fama:
     """FAMA averaged over questions within a persona, then over personas, times 100; MPA and FAA pooled, then averaged.
 
-    Task figures are the same procedure over the questions of that task (B.2). Raises `ValueError` without questions.
+    Task figures are the same procedure over the questions of that task (B.2). Raises `ValueError` when there is no
+    question whose verdicts were all read.
     """
-    if not questions:
-        raise ValueError("FAMA needs at least one question")
-    by_persona = _by(questions, "persona")
-    tasks = {task: _averaged(_by(own, "persona")) for task, own in sorted(_by(questions, "task").items())}
+    read = [one for one in questions if not one.unread]
+    if not read:
+        raise ValueError("FAMA needs at least one question whose verdicts were read")
+    by_persona = _by(read, "persona")
+    tasks = {task: _averaged(_by(own, "persona")) for task, own in sorted(_by(read, "task").items())}
     return Fama(
         fama=_averaged(by_persona),
         by_task=tasks,
@@ -72,7 +78,8 @@ def score(questions: Sequence[Criteria]) -> Fama:
         faa=_pooled(
             (sum(one.absent for one in own), sum(one.forgetting for one in own)) for own in by_persona.values()
         ),
-        questions=len(questions),
+        questions=len(read),
+        left_out=len(questions) - len(read),
         unread=sum(one.unread for one in questions),
     )
 

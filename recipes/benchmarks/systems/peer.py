@@ -71,9 +71,14 @@ class Peer:
         asked = [{"text": question.question, "user": group} for question in questions]
         answer = self.work(folder, {"do": "search", "rows": rows, "questions": asked, "depth": depth})
         turns = {row["id"]: row for row in rows}
+        rankings = answer["rankings"]
+        unknown = sorted({key for ranking in rankings for key, _ in ranking} - turns.keys())
+        if unknown or len(rankings) != len(questions):
+            found = f"{len(rankings)} rankings for {len(questions)} questions"
+            raise PeerError(f"{self.peer} gave {found}; unknown turns in them: {unknown[:3]}")
         return [
             [Found(turns[key]["text"], (key,), turns[key]["at"], float(score)) for key, score in ranking]
-            for ranking in answer["rankings"]
+            for ranking in rankings
         ]
 
     def work(self, folder: Path, task: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable
 from itertools import groupby
@@ -185,8 +186,21 @@ PEERS: dict[str, tuple[Callable[[Path, Vectors], Any], bool]] = {
 """Peer by name, and whether it keeps what it was given on the disk."""
 
 
+def end_with_parent() -> None:
+    """A run that is killed leaves no worker behind that writes where the next run builds anew."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def main(task_file: str, answer_file: str) -> None:
     """Do one task."""
+    end_with_parent()
     task = json.loads(Path(task_file).read_text(encoding="utf-8"))
     make, persists = PEERS[task["peer"]]
     peer = make(Path(task["folder"]), Vectors(task["vectors"]))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +189,65 @@ def test_an_endpoint_that_goes_away_is_told_and_not_scored(
     assert "500" in report
 
 
+def test_a_memora_question_with_an_unread_verdict_is_in_no_score(
+    make_recipe: Callable[..., Path], memora: Path, endpoint: Endpoint, model_server: LocalServer
+) -> None:
+    script = model_server.service.script  # type: ignore[attr-defined]
+
+    def unsure(body: dict[str, Any]) -> str:
+        return "yes and no" if "mention oats?" in body["messages"][-1]["content"] else str(script(body))
+
+    model_server.service.script = unsure  # type: ignore[attr-defined]
+    recipe = load(
+        make_recipe(
+            data={"benchmark": "memora", "root": str(memora)},
+            systems=[FULL],
+            reader={"endpoint": endpoint("reader")},
+            judges=[endpoint("judge")],
+        )
+    )
+    scores = run(recipe)["systems"][0]["answers"][0]["judges"]["judge"]
+    # ada's first question is left out, whatever its other two verdicts say; her tulips are still there.
+    assert (scores["questions"], scores["left_out"], scores["unread"]) == (4, 1, 1)
+    assert scores["fama"] == pytest.approx(100 * (0.0 + (1.0 + 0.0 + 0.75) / 3) / 2)
+    assert scores["interval"]["mean"] == pytest.approx(scores["fama"])
+
+
+def test_an_endpoint_that_goes_away_half_way_is_asked_for_the_rest_later(
+    make_recipe: Callable[..., Path], memora: Path, endpoint: Endpoint, model_server: LocalServer
+) -> None:
+    recipe = load(
+        make_recipe(
+            data={"benchmark": "memora", "root": str(memora)},
+            systems=[FULL],
+            reader={"endpoint": endpoint("reader") | {"concurrency": 1}},
+            judges=[endpoint("judge")],
+        )
+    )
+    model_server.service.faults.extend([{}] * 3 + [{"kind": "drop"}] * 200)
+    first = run(recipe)["systems"][0]["answers"][0]
+    assert first["unanswered"] == 2
+    assert first["judges"].get("judge", {}).get("fama") is None
+    model_server.service.faults.clear()
+    model_server.service.bodies.clear()
+    second = run(recipe)["systems"][0]["answers"][0]
+    assert len(model_server.service.bodies) == 2 + 9
+    assert second["unanswered"] == 0
+    assert second["judges"]["judge"]["fama"] == pytest.approx(100 * ((0.5 + 0.0) / 2 + (1.0 + 0.0 + 0.75) / 3) / 2)
+
+
+def test_runs_of_one_folder_share_their_vectors(make_recipe: Callable[..., Path], memora: Path, tmp_path: Path) -> None:
+    data = {"benchmark": "memora", "root": str(memora)}
+    dense = {"kind": "baseline", "name": "dense", "method": "dense"}
+    run(load(make_recipe(data=data, systems=[dense])))
+    file = tmp_path / "out" / "vectors.db"
+    with closing(sqlite3.connect(file)) as connection:
+        kept = connection.execute("SELECT count(*) FROM vectors").fetchone()
+    run(load(make_recipe(data=data, systems=[dense, ENGRAIN], name="other")))
+    with closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("SELECT count(*) FROM vectors").fetchone() == kept == (10,)
+
+
 def test_the_command_prints_tables_and_compare_pairs_the_systems(
     make_recipe: Callable[..., Path], memora: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -246,13 +307,21 @@ def test_a_file_cut_in_the_middle_is_refused(
     [
         ("import sys; sys.exit('out of memory')", 60, "exit code 1: out of memory"),
         ("import time; time.sleep(60)", 1, "longer than 1 s"),
+        # Stopped with what it started, which would hold its output open.
+        ("import subprocess; subprocess.run(['sleep', '60'])", 1, "longer than 1 s"),
+        ("import sys; open(sys.argv[-1], 'w').write('[')", 60, "is not JSON"),
+        (
+            "import json, sys; open(sys.argv[-1], 'w').write(json.dumps({'rankings': [[['x', 1.0]]]}))",
+            60,
+            "unknown turns in them",
+        ),
     ],
 )
 def test_a_peer_that_crashes_or_hangs_fails_its_row_only(
     make_recipe: Callable[..., Path], memora: Path, tmp_path: Path, program: str, seconds: float, message: str
 ) -> None:
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec python3 -c "{program}"\n')
+    python.write_text(f'#!/bin/sh\nexec python3 -c "{program}" "$@"\n')
     python.chmod(0o755)
     peer = {"kind": "peer", "name": "mem0", "peer": "mem0", "python": str(python), "timeout_s": seconds}
     document = run(load(make_recipe(data={"benchmark": "memora", "root": str(memora)}, systems=[BM25, peer])))

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engrain.data_builders.sources.longmemeval import LongMemEvalSource
-from engrain.recipes.benchmarks.longmemeval_recall import ask, detector, mean_recall, wilson
+from engrain.recipes.benchmarks.longmemeval_recall import Answered, ask, detector, mean_recall, store, wilson
 from engrain.runtime.retrieval.assistant_recall import AssistantRecall
 from engrain.runtime.retrieval.settings import SearchSettings
 
@@ -55,15 +55,23 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def asked(file: Path, folder: Path, settings: SearchSettings) -> Answered:
+    """The only question, asked of its memory."""
+    source = LongMemEvalSource(file)
+    store(source.items(), Constant(), folder / "items.db")
+    [answered] = ask(source.questions(), Constant(), settings, folder / "items.db")
+    return answered
+
+
 def test_answer_sessions_are_counted_among_distinct_sessions(file: Path, tmp_path: Path) -> None:
-    [answered] = ask(LongMemEvalSource(file).items(), Constant(), SearchSettings.bm25_alone(), tmp_path)
+    answered = asked(file, tmp_path, SearchSettings.bm25_alone())
 
     assert answered.sessions == ("q1/soup",)
     assert mean_recall([answered], 1) == mean_recall([answered], 5) == 0.5
 
 
 def test_tokens_of_the_modes(file: Path, tmp_path: Path) -> None:
-    [answered] = ask(LongMemEvalSource(file).items(), Constant(), SearchSettings(), tmp_path)
+    answered = asked(file, tmp_path, SearchSettings())
 
     # The question asks for the assistant's words, so selective attaches what always does.
     assert answered.tokens[AssistantRecall.SELECTIVE] == answered.tokens[AssistantRecall.ALWAYS]

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from engrain.recipes.benchmarks.scores.answers import Verdict, accuracy, token_f1
-from engrain.recipes.benchmarks.scores.bootstrap import mean_interval, paired_difference
+from engrain.recipes.benchmarks.scores.bootstrap import grouped_interval, mean_interval, paired_difference
 from engrain.recipes.benchmarks.scores.evidence import distinct, ndcg_at, precision_at, recall_at
 from engrain.recipes.benchmarks.scores.fama import Criteria, score
 from engrain.recipes.benchmarks.scores.values import occurs
@@ -46,6 +46,13 @@ def test_fama_averages_within_personas_and_pools_the_diagnostics() -> None:
     assert result.mpa == pytest.approx(75.0)  # pooled: 1 of 2, and 3 of 3
     assert result.faa == pytest.approx(50.0)  # pooled: 1 of 2, and 1 of 2
     assert score([Criteria("a", "x", 1, 1, 0, 0)]).faa is None
+
+
+def test_fama_leaves_questions_with_unread_verdicts_out_and_counts_them() -> None:
+    result = score([Criteria("a", "x", 1, 1, 0, 0), Criteria("a", "x", 2, 1, 1, 0, unread=2)])
+    assert (result.fama, result.mpa, result.questions, result.left_out, result.unread) == (100.0, 100.0, 1, 1, 2)
+    with pytest.raises(ValueError, match="verdicts were read"):
+        score([Criteria("a", "x", 1, 0, 0, 0, unread=1)])
 
 
 def test_token_f1() -> None:
@@ -110,3 +117,13 @@ def test_bootstrap_is_paired_and_seeded() -> None:
     assert wide == mean_interval([0.0, 1.0] * 50)
     with pytest.raises(InputError, match="same questions"):
         paired_difference([1.0], [])
+
+
+def test_bootstrap_over_groups_weighs_groups_alike() -> None:
+    assert grouped_interval([[1.0] * 9, [0.0]]).mean == 0.5  # not 0.9
+    exact = grouped_interval([[1.0, 1.0], [0.0, 0.0, 0.0]])
+    assert (exact.low, exact.high) == (0.5, 0.5)
+    wide = grouped_interval([[0.0, 1.0] * 50, [0.5]])
+    assert 0.04 < wide.high - 0.5 < 0.06  # half of about 1.96 * 0.05
+    with pytest.raises(InputError, match="at least one group"):
+        grouped_interval([[1.0], []])
