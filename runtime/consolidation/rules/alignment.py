@@ -119,9 +119,20 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     rest = {t.norm for t in gained if not is_quantity(t)} - wording.FRAME_WORDS - LIGHT
     if any(t.date for t in lost):
         return False
+    if counts_again(lost, gained, unit, sentence):
+        return not event_like(older)
     return (
         _quantity(lost) and bool(topic & SINGLE) and not rest - _after_value(sentence, gained) and not event_like(older)
     )
+
+
+_HAS = re.compile(r"\W*(?:User|I|We) (?:has|have|owns?|keeps?) (?:\d+|[a-z]+) [\w-]+(?: [\w-]+)?\W*$")
+
+
+def counts_again(lost: list[Token], gained: list[Token], unit: Clause, sentence: Clause) -> bool:
+    """Two sentences alike but for the number that somebody has of a thing: one cat, then two."""
+    numbers = len(lost) == len(gained) == 1 and lost[0].number and gained[0].number
+    return bool(numbers and _HAS.match(unit.masked) and _HAS.match(sentence.masked))
 
 
 def changed_label(lost: list[Token], unit: Clause, sentence: Clause, older: Reading) -> bool:

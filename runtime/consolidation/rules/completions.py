@@ -19,7 +19,7 @@ _OPEN = re.compile(
     r"\bmust\b|\bshould\b|\bdon'?t forget to\b|\bwill\b|\b(?:half-?way|part-?way) (?:through|into)\b|\bin the middle of\b|"
     r"\b(?:is|am|still|'m|are) (?:busy )?(?:reading|writing|watching|working (?:on|through|towards?)|waiting for|looking for|saving for|"
     r"preparing|assembling|packing|fixing|installing|renovating|cleaning|translating|organising|sewing|restoring|painting|building|knitting|doing|taking|learning|studying|revising|applying|training for|waiting on|fixing)\b|"
-    r"\b(?:is|are) (?:still )?(?:pending|open|outstanding|unfinished)\b|\bneeds?\b(?= an? | some | \w+ing\b)|\bowes?\b|\breminder:?",
+    r"\b(?:is|are) (?:still )?(?:pending|open|outstanding|unfinished)\b|\bneeds?\b(?= an? | some | \w+ing\b)|\bowes?\b|\breminder:?|\bopen (?:on|in)[^:]{0,30}:",
     re.IGNORECASE,
 )
 _UNDER_WAY = re.compile(r"\b(?:half-?way|part-?way|in the middle|(?:is|am|'m|are|still) \w+ing)\b", re.IGNORECASE)

@@ -22,7 +22,7 @@ TURN = (
     "postpon* delay* pushed push* brought put_back put_off put_forward moved_up advanc* defer* extend* shorten* rais* "
     "increas* lower* reduc* cut bump* upp* went_up went_down gone_up gone_down goes_up goes_down rose risen fell climbed "
     "dropped_to drop_to jumped doubled halved updat* revis* adjust* amend* alter* modif* upgrad* downgrad* renam* becam* "
-    "become becomes turned_into now_called took_over takes_over taken_over reassign* relocat* set_to reset relabel* promot*"
+    "become becomes turned_into now_called took_over takes_over taken_over reassign* relocat* rearrang* reseated renumbered rerouted set_to reset relabel* promot*"
 )
 """Verbs for one value going and another coming."""
 NOWADAYS = (
@@ -44,7 +44,7 @@ MEND = (
 )
 """Words that take back what was said before."""
 MEND_CUE = re.compile(
-    rf"\b(?:{_any(MEND)})\b|\bgot (?:\w+ ){{0,3}}wrong\b|\bactually\b|^no,|\bmeant\b(?! to (?!say))", re.IGNORECASE
+    rf"\b(?:{_any(MEND)})\b|\b(?:got|read|heard|noted|wrote|remembered|understood|copied|counted|typed) (?:\w+ ){{0,4}}wrong(?:ly)?\b|\bactually\b|^no,|\bmeant\b(?! to (?!say))", re.IGNORECASE
 )
 
 ENDING = (
@@ -57,7 +57,7 @@ ENDING = (
 OVER = (
     "over ended finished off cancelled canceled called_off scrapped shelved axed gone dead closed history expired dissolved "
     "terminated discontinued sold lost broken_up no_more stolen given_away suspended abandoned dropped withdrawn "
-    "out_of_the_question not_happening not_going_ahead not_taking_place not_going_to_happen"
+    "replaced superseded phased_out out_of_the_question not_happening not_going_ahead not_taking_place not_going_to_happen"
 )
 """What is said of a thing that is no more."""
 

@@ -166,9 +166,13 @@ def _one_is_done(older: Reading, newer: Reading) -> bool:
     return first != second and bool(_PERFECT.search((newer if first else older).masked))
 
 
+_NAMED_IN_QUOTES = re.compile(r"\b(?:called|named)\s+['\"“‘*]_+['\"”’*]")
+
+
 def _one_quotes(older: Reading, newer: Reading) -> bool:
     """What stands on a list or in a diary is not what was done."""
-    return ("___" in older.masked) != ("___" in newer.masked)
+    quoted = ["___" in _NAMED_IN_QUOTES.sub("", reading.masked) for reading in (older, newer)]
+    return quoted[0] != quoted[1]
 
 
 def _happened(reading: Reading) -> bool:
@@ -229,7 +233,7 @@ def _signature(reading: Reading) -> tuple[object, ...]:
     clause = reading.clause(0, len(reading.text))
     news = sorted(
         {match[0].casefold().replace("n't", "not") for match in _NEWS.finditer(reading.masked)}
-        - (_DENIALS if clause.liking else set())
+        - (_DENIALS if clause.liking or clause.negative else set())
     )
     negative = clause.negative and not clause.liking
     return negative, clause.liking, due, clause.past_habit, clause.hedged, news

@@ -29,7 +29,7 @@ _HABIT = re.compile(
 _HELD = re.compile(r"\b(?:own(?:s|ed)?|ha(?:s|ve)|drives?|rides?|keeps?|got|plays?|uses?)\b", re.IGNORECASE)
 _BELONGS = re.compile(
     r"\b(?:work(?:s|ed|ing)?|job|member|employ\w*|stud(?:y|ies|ying)|volunteer\w*|teach\w*|train\w*|team|join\w*|intern\w*|"
-    r"dating|relationship|part of|belongs?|sings?|plays?|attend\w*|goes to|enrol\w*|on the|married|engaged|together|manager|boss|coach|trainer|tutor|lives?|nurse|position|role|(?:is|am|are) (?:in|on)|is an?|is the)\b",
+    r"dating|relationship|part of|belongs?|sings?|plays?|attend\w*|goes to|enrol\w*|on the|married|engaged|together|manager|boss|coach|trainer|tutor|lives?|nurse|position|role|(?:is|am|are) (?:in|on)|is an?|is the|is (?:Dr|Mr|Mrs|Ms|Prof)\b\.?)\b",
     re.IGNORECASE,
 )
 
@@ -150,19 +150,23 @@ def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Rea
 
 
 def _other_object(retraction: Retraction, unit: Clause, older: Reading, newer: Reading) -> bool:
-    """A name for a name, but the thesis is not the report: each side has a plain noun that the other lacks."""
-    lost = [t for t in unit.tokens if t.norm not in newer.norms | retraction.old.norms and names_topic(t, older.text)]
-    gained = [t for t in newer.tokens if t.norm not in older.norms and names_topic(t, newer.text)]
-    if not any(t.named for t in gained):
-        return False
-    return all(any(not t.named and not _acting(t, r) for t in side) for side, r in ((lost, older), (gained, newer)))
+    """A name for a name, but the thesis is not the report: behind the same verb each side has another plain noun."""
+    mine, theirs = _slots(unit.tokens, older, newer), _slots(newer.tokens, newer, older)
+    return any(slot in theirs for slot in mine)
 
 
-def _acting(token: Token, reading: Reading) -> bool:
-    """A verb, by its ending or by its place behind the one who acts."""
-    surface = reading.text[token.start : token.end]
-    behind = re.search(r"(?:\bUser|\bI|\bto|\bis|\bare|\band|\bwho)\s+$", reading.text[: token.start])
-    return bool(behind) or surface.endswith(("ed", "ing", "ly"))
+def _slots(found: tuple[Token, ...], reading: Reading, other: Reading) -> set[str]:
+    """The shared words that have a plain word of this record only right behind them, articles aside."""
+    pairs = zip(found, found[1:], strict=False)
+    return {
+        first.norm
+        for first, second in pairs
+        if first.norm in other.norms and second.norm not in other.norms and not second.named
+        and names_topic(second, reading.text) and _ARTICLE.fullmatch(reading.text[first.end : second.start])
+    }
+
+
+_ARTICLE = re.compile(r"\s+(?:the |a |an |my |their )?")
 
 
 _PREDICATES = {

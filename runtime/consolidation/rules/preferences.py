@@ -52,7 +52,7 @@ NOT_LIKED_ANY_MORE = re.compile(
     re.IGNORECASE,
 )
 NO_LONGER_LIKED = re.compile(
-    rf"\bno longer\s+{_DEGREE}(?:an?\s+)?(?:big\s+|huge\s+)?(?:{_LIKED})\s+(?P<old>.+?){_END}", re.IGNORECASE
+    rf"\bno longer\s+{_DEGREE}(?:an?\s+)?(?:big\s+|huge\s+)?(?P<verb>{_LIKED}|{_DISLIKED}|scared of|afraid of)\s+(?P<old>.+?){_END}", re.IGNORECASE
 )
 FORMER_FAVOURITE = re.compile(
     rf"(?:^|[,.;!?]\s|\bactually\b,?\s|\bthink\s)(?P<old>[^,.;!?]+?)\s+used to be\s+{_DEGREE}(?:a|one of|my|user's)?\s*[^,.;!?]*?favou?rite",

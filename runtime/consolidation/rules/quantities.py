@@ -14,6 +14,12 @@ _TENS = ("thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hu
 NUMBER_WORDS = {word: str(value) for value, word in enumerate(_SMALL)} | {
     word: str(10 * place) for place, word in enumerate(_TENS, 3)
 }
+NUMBER_WORDS |= {
+    word: value for value, word in (
+        ("20", "twentieth"), ("30", "thirtieth"), ("40", "fortieth"), ("50", "fiftieth"), ("60", "sixtieth"), ("70", "seventieth"),
+        ("80", "eightieth"), ("90", "ninetieth"),
+    )
+}  # fmt: skip
 _UNITS: dict[str, tuple[str, str]] = {
     form: (base, factor)
     for base, factor, forms in (
@@ -25,6 +31,9 @@ _UNITS: dict[str, tuple[str, str]] = {
         ("metre", "1000", "km kilometre kilometres kilometer kilometers"),
         ("ml", "1", "ml millilitre millilitres"),
         ("ml", "1000", "l litre litres liter liters"),
+        ("gb", "1", "gb gigabyte gigabytes"),
+        ("gb", "1000", "tb terabyte terabytes"),
+        ("gb", "0.001", "mb megabyte megabytes"),
         ("minute", "1", "min mins minute minutes"),
         ("minute", "60", "h hour hours"),
     )
@@ -36,7 +45,7 @@ _HALVES = re.compile(rf"\b({'|'.join(NUMBER_WORDS)}|\d+) and a half (?={_UNIT}\b
 _SPELT = re.compile(rf"\b({'|'.join(NUMBER_WORDS)}|half an?|\d+)[- ](?=(?:{_UNIT})\b)", re.IGNORECASE)
 CLOCK = r"\d{1,2}(?:[:.]\d{2})?\s?(?:[ap]m\b|[ap]\.m\.)|\d{1,2}:\d{2}"
 SPOKEN_CLOCK = r"(?:half past|quarter past|quarter to) (?:[a-z]+|\d{1,2})\b|\bnoon\b|\bmidday\b|\bmidnight\b"
-MEASURE = rf"\d+(?:\.\d+)?\s*(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b"
+MEASURE = rf"\d+(?:,\d{{3}})*(?:\.\d+)?\s*(?:{'|'.join(sorted(_UNITS, key=len, reverse=True))})\b"
 THOUSANDS = r"\d+(?:\.\d+)?k\b"
 _SPOKEN = {"noon": "12:00", "midday": "12:00", "midnight": "0:00"}
 
@@ -68,7 +77,7 @@ def spoken_clock(text: str) -> str | None:
 
 def measure(text: str) -> tuple[str, str]:
     """The value in the smallest common unit, and that unit."""
-    found = re.match(r"([\d.]+)\s*(\w+)", text)
+    found = re.match(r"([\d.]+)\s*(\w+)", text.replace(",", ""))
     assert found is not None
     base, factor = _UNITS[found[2].lower()]
     return plain(Decimal(found[1]) * Decimal(factor)), base

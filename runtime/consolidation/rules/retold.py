@@ -17,7 +17,7 @@ from engrain.runtime.consolidation.rules.support import UNITS
 from engrain.runtime.consolidation.rules.tokens import Token, of_one_root
 
 _OCCASION = re.compile(
-    r"\b(?:again|another|second|third|next|not|never|no longer|almost|nearly|half(?! past| marathon)|part|once more|back)\b|n't\b",
+    r"\b(?:again|another|second|third|next|not|never|no longer|almost|nearly|half(?! past| marathon)|part|once more|(?<!came )(?<!come )(?<!gave )back)\b|n't\b",
     re.IGNORECASE,
 )
 """Words by which one of two events is another one, or did not happen."""

@@ -126,7 +126,7 @@ def _surroundings(
     groups = match.groupdict()
     stated = newer.clause(*match.span("new")).norms if groups.get("new") else frozenset()
     if groups.get("what"):
-        return newer.clause(*match.span("what")).norms, stated
+        return newer.clause(*match.span("what")).norms - {"down", "up", "back"}, stated
     if groups.get("list"):
         return newer.clause(*match.span("list")).norms, stated
     # "User's dance class is now on Wednesdays instead of Mondays": the subject must be that of the older record.

@@ -24,6 +24,8 @@ _STATES: tuple[tuple[str, re.Pattern[str]], ...] = (
         rf"\b(?P<moved>got|found|bought|has|have)(?: (?:a|an|my|their|his|her|our|own|new|place|flat|house|apartment|room|of)){{2,6}} in {_PLACE}(?= and (?:has |have )?moved)")),
     ("relationship status", re.compile(
         r"\b(?:is|are|got|became|has been)(?: now| recently| just)* (?P<value>single|engaged|married|divorced|widowed|separated|in a relationship)\b(?!-| in | with the | in$)")),
+    ("relationship status", re.compile(
+        r"\b(?:has|have) no (?P<value>partner|girlfriend|boyfriend|wife|husband)\b")),
     ("relationship status", re.compile(r"\b(?:User|I|We) (?:has |have |just )*(?P<value>married)\b")),
     ("number of children", re.compile(
         r"\b(?:has|have)(?: now)? (?P<value>\d+|no|one|two|three|four|five|six|seven|eight) (?:children|kids|child)\b(?! in\b| at\b| over\b)")),
@@ -92,6 +94,7 @@ _DATES = wording.words(
 
 def _state(attribute: str, match: re.Match[str]) -> State:
     raw = match["value"].strip(" ,.").casefold()
+    raw = "single" if raw in {"partner", "girlfriend", "boyfriend", "wife", "husband"} else raw
     value = quantities.NUMBER_WORDS.get(raw, "0" if raw == "no" else raw)
     transition = bool(match.groupdict().get("moved")) or bool(re.search(r"\b(?:got|became|back)\b", match[0]))
     end = match.start() + len(match[0].rstrip(" ,."))

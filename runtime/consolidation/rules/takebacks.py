@@ -23,7 +23,7 @@ class Kind(StrEnum):
     CORRECTED = "corrected"
 
 
-_STOP = r"(?=\s*(?:[,.:](?!\d)|[;!?–—]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter\b|\bdue to\b|\bfollowing\b|\bthanks to\b|\b(?:in|since|as of|back in) (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})\b|\band (?:user|i|now|they|is|has|started)\b|$))"
+_STOP = r"(?=\s*(?:[,.:](?!\d)|[;!?–—]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\bafter\b|\bdue to\b|\bfollowing\b|\bthanks to\b|\bbefore (?:it|the|they|user|i)\b|\bwhen (?:it|the|user|i)\b|\bas soon as\b|\b(?:in|since|as of|back in) (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4})\b|\band (?:user|i|now|they|is|has|started)\b|$))"
 _LISTS = (
     r"(?:list|lists|to-?dos?|tasks?|tracker|calendar|agenda|wishlist|watchlist|reminders?|objectives?|deliverables?|"
     r"stakeholders?|attendees?|decisions?|items?|points?|recipients?|plan|schedule|basket|cart|fields?|section|"
@@ -48,6 +48,12 @@ _TABLE: tuple[tuple[Kind, str], ...] = (
         rf"crossed)\s+(?:from|off|out of)\s+(?P<list>[^.;!?]*?\b{_LISTS})\b",
     ),
     (Kind.REMOVED, rf"\b(?:remov|delet|cancel)\w*\s+(?:the |a |my |their )?(?:reminder|task|entry|item|alarm)s?\s+(?:to|for|about|called)?\s*(?P<old>.+?){_STOP}"),
+    (
+        Kind.REMOVED,
+        rf"(?P<old>[^.,;!?]+?)\s+(?:was|were|is|are|has been|have been|got)\s+(?:remov|delet|dropp|struck|cross|tak|eras|clear|tick|scratch)\w*\s+"
+        rf"(?:from|off|out of)\s+(?P<list>[^.;!?]*?\b{_LISTS})\b",
+    ),
+    (Kind.REMOVED, r"\bhad\s+(?P<old>['\"“‘*]_+['\"”’*])\s+(?:taken|removed|deleted|dropped|struck|crossed|erased)\b"),
     (Kind.REMOVED, r"\b(?:remov|delet)\w*\s+(?P<old>['\"“‘*]_+['\"”’*])"),
     (Kind.REMOVED, rf"(?:\bnot|n't) (?:need|want)\s+(?P<old>[^.;!?]+?)\s+on\s+(?P<list>[^.;!?]*?\b{_LISTS})\s+any\s?(?:more|longer)\b"),
     (Kind.DONE, r"\bmarked\s+(?P<old>[^.;!?]+?)\s+(?:as\s+)?(?:done|complete[d]?|finished)\b"),
@@ -73,7 +79,7 @@ _TABLE: tuple[tuple[Kind, str], ...] = (
     (Kind.PARTED, rf"\b(?:lost|scrapped|recycled|wrecked|totalled|gave up)\s+(?P<old>.+?){_STOP}"),
     (Kind.PARTED, r"\b(?:donated|passed on|gave|given|handed)\s+(?P<old>[^.,;!?]+?)\s+(?:to|away)\b"),
     (Kind.ENDED, r"\bmoved out(?: of)?\s+(?P<old>.+?)(?=\s+(?:into|to|and)\b|\s*[,.;!?]|\s*$)"),
-    (Kind.LEFT, rf"\b(?:resigned from|handed in (?:my|the|their) notice at|moved on from|parted ways with|divorced|separated from|fired|sacked|(?:laid off|let go|fired|sacked|dismissed|made redundant) (?:by|from|at))\s+(?P<old>.+?){_STOP}"),
+    (Kind.LEFT, rf"\b(?:resigned from|(?:resigned|retired|stepped down|stood down|quit) as|handed in (?:my|the|their) notice at|moved on from|parted ways with|divorced|separated from|fired|sacked|(?:laid off|let go|fired|sacked|dismissed|made redundant) (?:by|from|at))\s+(?P<old>.+?){_STOP}"),
     (Kind.CANCELLED, rf"{_TOPIC}(?:\s+(?:is|are|was|were|has|have|had|got|'s|been|now|finally|already|all|officially|just|being))+\s+(?:{cues.OVER_WORDS})\b(?!\s+(?:to|for|with|by two|its|his|her|their|the|a|an|my|our|\w+ing|\w+'s)\b)"),
     (Kind.CANCELLED, rf"{_TOPIC}\s+(?:fell through|(?:has |have |had )?(?:lapsed|expired|run out|fallen through)|came to an end|has come to an end|expired|ran out|ended|lapsed|died|broke down for good|(?:won't|will not|isn't going to|is not going to) (?:happen|take place|go ahead))\b"),
     (Kind.CANCELLED, r"(?:^|[.;!?]\s+)(?:so\s+)?no\s+(?P<old>[^,.;!?]+?)\s+(?:after all|any\s?more|for (?:me|us|user)|this time|now)\b"),

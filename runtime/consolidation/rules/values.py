@@ -27,6 +27,8 @@ _NEW: tuple[re.Pattern[str], ...] = tuple(
     for pattern in (
         rf"\b(?:User's|The|My)\s+(?P<attr>[^,.;!?]+?)\s+(?:is|are|leaves|starts|takes place|meets)\s+now\s+(?:(?:on|at|in|for)\s+)?(?P<value>.+?){_END}",
         rf"\b(?:User's|The|My)\s+(?P<attr>[^,.;!?]+?)\s+(?:these days|nowadays|now|currently|at the moment)\s+(?:is|are)\s+(?P<value>.+?){_END}",
+        rf"\b(?:these days|nowadays|now|since then|from now on|currently),?\s+(?:User's|the|my)\s+(?P<attr>[^,.;!?]+?)\s+(?:is|are)\s+(?P<value>.+?){_END}",
+        r"^\W*(?:new|updated|current)\s+(?P<attr>[\w' -]{3,40}):\s*(?P<value>.+?)\.?$",
         rf"\b(?:User's|The|My)\s+new\s+(?P<attr>[^,.;!?]+?)\s+(?:is|are)\s+(?:now\s+)?(?P<value>.+?){_END}",
         rf"\b(?:User's|The|My)\s+(?P<attr>[^,.;!?]+?)\s+(?:was\s+|were\s+|has been\s+|is\s+|got\s+)?{_CHANGED}\s+(?:(?:back|up|down|forward|on)\s+)?(?:to|until)\s+(?P<value>.+?){_END}",
         rf"\b(?:User|I)\s+(?:(?:has|have|just|would like to|wants to|wanted to|decided to)\s+)*{_CHANGED}\s+(?:the\s+|a\s+|my\s+|their\s+|this\s+)?(?!new\b)(?P<attr>[^,.;!?]+?)\s+(?:back\s+|up\s+|down\s+)?(?:to|for|at|until)\s+(?P<value>.+?){_END}",
@@ -44,6 +46,7 @@ _NAMED_THING = re.compile(
     r"(?P<thing>(?:the )?[A-Z][\w'’-]*(?: [\w'’-]+)*?) (?:to|for|until|at|on) (?P<value>[^A-Z]*\d.*|.*)"
 )
 _MEASURED = frozenset({"money", "date", "clock", "number"})
+_LABELLED = re.compile(r"\W*(?P<attr>[\w' -]{3,40}):\s*(?P<value>.+)")
 _TURNED = re.compile(
     r"(?P<value>[^,;!?]+?)\s+(?:is|are)\s+(?:User's|my)\s+(?P<attr>favou?rite [^,;!?.]+|go-to [^,;!?.]+)", re.IGNORECASE
 )
@@ -115,13 +118,15 @@ def _same_scope(setting: Setting, unit: Clause, older: Reading, newer: Reading) 
     if value is None or not _kinds(value.masked, value.text) <= _kinds(setting.value.masked, setting.value.text):
         return False
     rest = unit.norms - setting.attribute - value.norms - newer.norms - OPTIONAL
-    return not rest - _wanted_verb(unit)
+    rest -= _wanted_verb(unit)
+    # "Application deadline for the grant": with two words of the attribute, one word more names no other thing.
+    return not rest or (len(rest) == 1 and len(setting.attribute - OPTIONAL) > 1 and value is not unit)
 
 
 def _held_value(unit: Clause, older: Reading, setting: Setting) -> Clause | None:
     """The stretch with the older value: behind the verb, or, where no verb of being is, everything that is not the
     attribute."""
-    found = _TURNED.search(older.masked, unit.start, unit.end) or _HELD.search(older.masked, unit.start, unit.end)
+    found = _LABELLED.match(older.masked[unit.start : unit.end]) and _LABELLED.match(older.masked) or _TURNED.search(older.masked, unit.start, unit.end) or _HELD.search(older.masked, unit.start, unit.end)
     if found is None:
         return unit
     # "User's status of the project is X": the attribute must be on the left side.

@@ -50,7 +50,7 @@ BASE_FORMS = _pairs(
     "grow: grew grown grows growing; steal: stole stolen steals stealing; wear: wore worn wears wearing; "
     "speak: spoke spoken speaks speaking speaker speakers; sing: sang sung sings singing; bring: brought brings bringing; "
     "day: daily days; week: weekly weeks; month: monthly months; year: yearly years annual annually; "
-    "fluent: fluently; child: children kids kid; person: people; "
+    "fluent: fluently; child: children kids kid; grandchild: grandchildren grandkid grandkids; person: people; "
     "burn: burnt burned burns burning; learn: learnt; lend: lent lends lending; borrow: borrows; feel: felt; fall: fell fallen falls "
     "falling; hurt: hurts; lie: lay lain; ride: rode ridden rides riding; rise: rose risen; sit: sat sits sitting; "
     "stand: stood; spill: spilt spilled spills; shut: shuts; throw: threw thrown throws throwing; bite: bit bitten bites; "
