@@ -66,15 +66,31 @@ class MemoraGateData(MemoraReading):
 
 
 class ShippedSplit(Contract):
-    """How the shipped corpus is divided: whole people are held out, whole sessions validate."""
+    """How the shipped corpus is divided: whole people, or everybody's last sessions, are held out; sessions validate."""
 
     held_out: tuple[str, ...] | None = Field(
         default=None, description="People whose sessions are the test split; None takes the corpus's own choice."
     )
+    held_out_sessions: float | None = Field(
+        default=None,
+        gt=0.0,
+        lt=1.0,
+        description="In place of people: share of each person's sessions, the latest, that are the test split.",
+    )
     validation_share: float = Field(
-        default=0.15, gt=0.0, lt=1.0, description="Share of each other person's sessions, at least one, that validate."
+        default=0.15,
+        gt=0.0,
+        lt=1.0,
+        description="Share of each other person's sessions, at least one, that validate; with held_out_sessions a share "
+        "of all other sessions, at least one.",
     )
     seed: int = Field(default=42, ge=0, description="Seed of the choice of validation sessions.")
+
+    @model_validator(mode="after")
+    def _people_or_sessions(self) -> ShippedSplit:
+        if self.held_out is not None and self.held_out_sessions is not None:
+            raise ValueError("held_out names people and held_out_sessions a share of everybody's sessions; set one")
+        return self
 
 
 class ExtractionWindows(Contract):

@@ -137,8 +137,11 @@ class ShippedCorpus:
     def splits(self, settings: ShippedSplit) -> dict[str, Split]:
         """Session id to split: held-out people test; a share of each other person's sessions, at least one, validate.
 
-        A person with a single session gives it to training. Gate and extractor share this division.
+        A person with a single session gives it to training. Gate and extractor share this division. With
+        `held_out_sessions` everybody's latest sessions test instead; see `_splits_by_session`.
         """
+        if settings.held_out_sessions is not None:
+            return self._splits_by_session(settings, settings.held_out_sessions)
         held_out = self.held_out(settings)
         splits: dict[str, Split] = {}
         for person in self.people:
@@ -151,6 +154,26 @@ class ShippedCorpus:
             validating = set(rng.sample(names, min(wanted, len(names) - 1)))
             splits.update({name: Split.VALIDATION if name in validating else Split.TRAIN for name in names})
         return splits
+
+    def _splits_by_session(self, settings: ShippedSplit, share: float) -> dict[str, Split]:
+        """A share of each person's sessions, the latest, test; of all others a share, at least one, validates.
+
+        Nobody loses the only session to the test. Raises `InputError` when nothing is left to test or to train on.
+        """
+        splits: dict[str, Split] = {}
+        for person in self.people:
+            names = [labelled.session.id for labelled in self.sessions_of(person)]
+            first = len(names) - min(round(share * len(names)), len(names) - 1)
+            splits.update({name: Split.TRAIN if at < first else Split.TEST for at, name in enumerate(names)})
+        others = [name for name, split in splits.items() if split is Split.TRAIN]
+        wanted = max(1, round(settings.validation_share * len(others)))
+        if len(others) == len(splits) or wanted >= len(others):
+            raise InputError(
+                f"held_out_sessions {share} leaves {len(splits) - len(others)} sessions to test and {len(others)} for "
+                "training and validation; the corpus is too small for it"
+            )
+        validating = random.Random(f"{settings.seed}/sessions").sample(others, wanted)
+        return splits | dict.fromkeys(validating, Split.VALIDATION)
 
 
 def load_shipped(folder: Path | None = None) -> ShippedCorpus:

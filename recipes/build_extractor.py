@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 from engrain.data_builders.extraction_corpus import extraction_corpus
@@ -81,10 +80,12 @@ def _weak(choice: WeakChoice, recipe: SynthesisRecipe) -> tuple[list[ExtractionE
     from engrain.runtime.extraction.dependency.extractor import DependencyExtractor
 
     source = open_choice(choice.corpus)
-    turns = weak_turns(source.sessions(), sums_up=choice.corpus.name in _SUMS_UP)
+    turns = tuple(weak_turns(source.sessions(), sums_up=choice.corpus.name in _SUMS_UP))
+    read = min(choice.messages, len(turns))
+    turns = tuple(turns[place * len(turns) // read] for place in range(read))
     console.say(f"rules write records for {choice.corpus.name}")
     rules = DependencyExtractor.load("spacy")
-    found, report = weak_examples(islice(turns, choice.messages), rules, prompt=recipe.windows.prompt)
+    found, report = weak_examples(turns, rules, prompt=recipe.windows.prompt)
     return [example for example in found if len(example.records) >= choice.records], report
 
 

@@ -19,7 +19,7 @@ class WeakChoice(Contract):
     """A corpus that rules write records for, without a teacher."""
 
     corpus: CorpusChoice
-    messages: int = Field(default=1500, ge=1, description="Messages read at most.")
+    messages: int = Field(default=1500, ge=1, description="Messages read at most, evenly spread over the corpus.")
     records: int = Field(default=1, ge=1, description="Least records of a message that is kept.")
 
 

@@ -14,6 +14,7 @@ from engrain.models.training.settings import Strategy
 from engrain.runtime.schema import Contract, WindowStyle
 
 DType = Literal["float32", "bfloat16"]
+Keep = Literal["best", "last"]
 
 
 class ExtractorModelConfig(Contract):
@@ -94,6 +95,10 @@ class ExtractorTrainingConfig(Contract):
         default=None, ge=1, description="Most windows of the validation loss, evenly spread; empty is all."
     )
     max_steps: int | None = Field(default=None, ge=1, description="Most optimiser steps; empty is all of the epochs.")
+    keep: Keep = Field(
+        default="best",
+        description="Weights of the adapter: of the lowest validation loss, or the last, where few windows validate.",
+    )
     evaluate_every: int = Field(default=50, ge=1, description="Optimiser steps between evaluations; the last step too.")
     gradient_clip: float = Field(default=1.0, ge=0.0, description="Largest gradient norm; 0 is off.")
     bucket_steps: int = Field(default=8, ge=1, description="Steps whose examples are sorted by length together.")

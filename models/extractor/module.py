@@ -16,7 +16,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from engrain.models.extractor.config import ExtractorConfig, LoraSettings
 from engrain.models.extractor.data import IGNORED, Batch
-from engrain.models.training.strategies import shard
+from engrain.models.training.strategies import shard, step_scale
 from engrain.runtime.errors import InputError, TrainingError
 
 CHECKPOINT_KEY = "engrain_extractor"
@@ -112,8 +112,8 @@ class ExtractorModule(pl.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """This micro-batch's share of the step's mean loss over target tokens.
 
-        Lightning divides every micro-batch's loss by `accumulate`; multiplying by it here leaves, summed over the
-        step, exactly (sum over target tokens) / (target tokens of the step), whatever the lengths.
+        The frameworks divide every micro-batch's loss (`step_scale`); multiplying by the same here leaves, summed over
+        the step, exactly (sum over target tokens) / (target tokens of the step), whatever the lengths.
         """
         total = self.loss_sum(batch)
         if not torch.isfinite(total):
@@ -122,7 +122,11 @@ class ExtractorModule(pl.LightningModule):
                 f"the loss is {float(total.detach())} at step {self.global_step} (examples {names}); look at these "
                 "examples, lower training.learning_rate, or set model.attention=eager"
             )
-        return total * (self.config.training.accumulate * self.processes) / batch["step_targets"]
+        return total * self._step_scale() / batch["step_targets"]
+
+    def _step_scale(self) -> int:
+        accumulate = self.config.training.accumulate
+        return step_scale(self.trainer, accumulate) if self._trainer is not None else accumulate * self.processes
 
     def on_validation_epoch_start(self) -> None:
         """Forget the sums of the evaluation before."""

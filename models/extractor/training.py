@@ -59,8 +59,8 @@ class ExtractorRun(Contract):
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Losses of the best evaluation, in nats per target token."""
-        best = min(self.history, key=lambda entry: (entry.loss, entry.step))
+        """Losses of the evaluation that was kept, in nats per target token."""
+        best = min(self.history, key=lambda entry: (entry.selected_by, entry.step))
         return {"validation_loss": best.loss, "train_loss": best.train_loss}
 
 
@@ -104,7 +104,9 @@ def train_extractor(
     )
     facts = _facts(config, base, tokenizer, data_fingerprint(train, validation), seed)
     module = _module(config, base, tokenizer, data, facts)
-    callback = ExtractorCheckpoints(out_dir, accumulate=config.training.accumulate, progress=progress)
+    callback = ExtractorCheckpoints(
+        out_dir, accumulate=config.training.accumulate, keep=config.training.keep, progress=progress
+    )
     out_dir.mkdir(parents=True, exist_ok=True)
     if checkpoint is None or not _finished(checkpoint, module, callback):
         fit(

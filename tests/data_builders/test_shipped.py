@@ -104,6 +104,31 @@ def test_a_single_session_trains(tmp_path: Path) -> None:
     assert splits == {"ana-s1": Split.TRAIN, "ben-s1": Split.TEST, "cy-s1": Split.TRAIN}
 
 
+def test_the_last_sessions_of_everybody_test(tmp_path: Path) -> None:
+    corpus = load(tmp_path, rows_of())
+    settings = ShippedSplit(held_out_sessions=0.5, validation_share=0.2)
+    splits = corpus.splits(settings)
+    assert {name for name, split in splits.items() if split is Split.TEST} == {
+        f"{person}-s{n}" for person in corpus.people for n in (3, 4)
+    }
+    assert Counter(splits.values()) == {Split.TEST: 6, Split.TRAIN: 5, Split.VALIDATION: 1}
+    assert splits == corpus.splits(settings)
+    validating = {
+        name
+        for seed in range(9)
+        for name, split in corpus.splits(settings.model_copy(update={"seed": seed})).items()
+        if split is Split.VALIDATION
+    }
+    assert len(validating) > 1, "the seed chooses who validates"
+
+
+def test_a_division_by_sessions_leaves_something_to_everybody(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="leaves 0 sessions to test and 3"):
+        load(tmp_path, rows_of(sessions=1)).splits(ShippedSplit(held_out_sessions=0.5))
+    with pytest.raises(ValueError, match="set one"):
+        ShippedSplit(held_out=("ben",), held_out_sessions=0.2)
+
+
 def test_held_out_people_must_exist_and_leave_somebody(tmp_path: Path) -> None:
     corpus = load(tmp_path, rows_of())
     with pytest.raises(InputError, match="zoe is not in the corpus; it has ana, ben, cy"):

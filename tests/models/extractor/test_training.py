@@ -55,6 +55,25 @@ def test_a_run_learns_and_leaves_an_adapter(
     assert load_run(run.folder) == run
 
 
+def test_the_last_weights_are_kept_where_the_recipe_says_so(
+    config: ExtractorConfig, splits: dict[str, list[ExtractionExample]], tmp_path: Path
+) -> None:
+    spoilt = {"learning_rate": 0.5, "warmup_ratio": 0.0, "max_steps": 4, "evaluate_every": 1, "gradient_clip": 0.0}
+    kept = {}
+    for keep in ("best", "last"):
+        training = config.training.model_copy(update={**spoilt, "keep": keep})
+        kept[keep] = train_extractor(
+            config.model_copy(update={"training": training}), **splits, out_dir=tmp_path / keep, seed=3
+        )
+    losses = [entry.loss for entry in kept["best"].history]
+    assert min(losses) < losses[-1], "this rate makes it worse, or the test shows nothing"
+    assert (kept["best"].best_step, kept["last"].best_step) == (losses.index(min(losses)) + 1, 4)
+    assert kept["last"].metrics["validation_loss"] == losses[-1]
+    last = torch.load(kept["last"].folder / "best.ckpt", weights_only=True)["state_dict"]
+    state = torch.load(kept["last"].folder / "last.ckpt", weights_only=True)["state_dict"]
+    assert all(torch.equal(state[name], weight) for name, weight in last.items())
+
+
 def test_examples_too_long_are_counted(
     config: ExtractorConfig, splits: dict[str, list[ExtractionExample]], example: Build, tmp_path: Path
 ) -> None:
