@@ -66,7 +66,7 @@ class MemoraGateData(MemoraReading):
 
 
 class ShippedSplit(Contract):
-    """How the shipped corpus is divided: whole people, or everybody's last sessions, are held out; sessions validate."""
+    """How the shipped corpus is divided: whole people or everybody's last sessions test, other sessions validate."""
 
     held_out: tuple[str, ...] | None = Field(
         default=None, description="People whose sessions are the test split; None takes the corpus's own choice."
@@ -81,8 +81,8 @@ class ShippedSplit(Contract):
         default=0.15,
         gt=0.0,
         lt=1.0,
-        description="Share of each other person's sessions, at least one, that validate; with held_out_sessions a share "
-        "of all other sessions, at least one.",
+        description="Share of each other person's sessions, at least one, that validate; with held_out_sessions a "
+        "share of all other sessions, at least one.",
     )
     seed: int = Field(default=42, ge=0, description="Seed of the choice of validation sessions.")
 
