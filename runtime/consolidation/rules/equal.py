@@ -54,7 +54,7 @@ def same_statement(older: Reading, newer: Reading) -> bool:
         return False
     if normalised_body(older.text) == normalised_body(newer.text):
         return True
-    return bool(older.norms - LIGHT) and _signature(older) == _signature(newer) and _same_words(older, newer)
+    return bool(older.norms - LIGHT) and signature(older) == signature(newer) and _same_words(older, newer)
 
 
 def event_like(reading: Reading) -> bool:
@@ -87,12 +87,7 @@ def _same_occasion(older: Reading, newer: Reading) -> bool:
 def _same_words(older: Reading, newer: Reading) -> bool:
     mine, theirs = (reading.norms - LIGHT - LIKING for reading in (older, newer))
     told_again = event_like(older) and shares_source(older, newer)
-    told = shares_source(older, newer)
-    if crossed(older.clause(0, len(older.text)), newer.clause(0, len(newer.text))) or _owners(older, newer):
-        return False
-    if not told and not event_like(older) and bool(_FORMER.search(older.masked)) != bool(_FORMER.search(newer.masked)):
-        return False
-    if _one_is_done(older, newer) or _one_quotes(older, newer):
+    if not same_standing(older, newer):
         return False
     if _other_verb(older, newer) or (_happened(older) and not (told_again or shares_date(older, newer))):
         return False
@@ -103,6 +98,16 @@ def _same_words(older: Reading, newer: Reading) -> bool:
     if not told_again and (_has_order(older) or _has_order(newer)) and _sequence(older) != _sequence(newer):
         return False
     return not _two_people(older) or (_opens(older) == _opens(newer) and _names(older) == _names(newer))
+
+
+def same_standing(older: Reading, newer: Reading) -> bool:
+    """Both of the same things in the same direction and of one owner, both as over or as going on, both quoted or not."""
+    if crossed(older.clause(0, len(older.text)), newer.clause(0, len(newer.text))) or _owners(older, newer):
+        return False
+    lasting = not shares_source(older, newer) and not event_like(older)
+    if lasting and bool(_FORMER.search(older.masked)) != bool(_FORMER.search(newer.masked)):
+        return False
+    return not _one_is_done(older, newer) and not _one_quotes(older, newer)
 
 
 _VERBS = wording.words("work go stay run come keep give hold set find end start call make take get use put turn")
@@ -228,7 +233,8 @@ def _names(reading: Reading) -> list[str]:
     return people if len(people) == 2 and not re.search(r"'s| and ", reading.text) else []
 
 
-def _signature(reading: Reading) -> tuple[object, ...]:
+def signature(reading: Reading) -> tuple[object, ...]:
+    """Polarity, liking, whether it is due, former or hedged, and words that make one of two statements news."""
     due = bool(_DUE.search(reading.masked))
     clause = reading.clause(0, len(reading.text))
     news = sorted(

@@ -12,9 +12,8 @@ from engrain.runtime.consolidation.rules.coverage import DAY_PARTS, HEADS, TIME_
 from engrain.runtime.consolidation.rules.equal import LIGHT
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retractions import Retraction
-from engrain.runtime.consolidation.rules.support import names_topic
+from engrain.runtime.consolidation.rules.support import same_slot
 from engrain.runtime.consolidation.rules.takebacks import Kind
-from engrain.runtime.consolidation.rules.tokens import Token
 from engrain.runtime.schema import MemoryType
 
 _FOR_NOW = re.compile(r"\b(?:tonight|today|right now|for now|at the moment|this (?:week|morning|evening|time))\b", re.I)
@@ -151,22 +150,7 @@ def _replaced(retraction: Retraction, unit: Clause, sentence: Clause, older: Rea
 
 def _other_object(retraction: Retraction, unit: Clause, older: Reading, newer: Reading) -> bool:
     """A name for a name, but the thesis is not the report: behind the same verb each side has another plain noun."""
-    mine, theirs = _slots(unit.tokens, older, newer), _slots(newer.tokens, newer, older)
-    return any(slot in theirs for slot in mine)
-
-
-def _slots(found: tuple[Token, ...], reading: Reading, other: Reading) -> set[str]:
-    """The shared words that have a plain word of this record only right behind them, articles aside."""
-    pairs = zip(found, found[1:], strict=False)
-    return {
-        first.norm
-        for first, second in pairs
-        if first.norm in other.norms and second.norm not in other.norms and not second.named
-        and names_topic(second, reading.text) and _ARTICLE.fullmatch(reading.text[first.end : second.start])
-    }
-
-
-_ARTICLE = re.compile(r"\s+(?:the |a |an |my |their )?")
+    return same_slot(unit.tokens, newer.tokens, older, newer)
 
 
 _PREDICATES = {

@@ -98,3 +98,21 @@ def _plain_noun(token: Token, noun: Token, reading: Reading) -> bool:
         return False
     surface = reading.text[token.start : token.end]
     return names_topic(token, reading.text) and not surface.endswith(("ed", "ly", "ing"))
+
+
+def same_slot(mine: tuple[Token, ...], theirs: tuple[Token, ...], older: Reading, newer: Reading) -> bool:
+    """Whether right behind one shared word each record has another plain word: writing the thesis, writing the report."""
+    return bool(_slots(mine, older, newer) & _slots(theirs, newer, older))
+
+
+def _slots(found: tuple[Token, ...], reading: Reading, other: Reading) -> set[str]:
+    pairs = zip(found, found[1:], strict=False)
+    return {
+        first.norm
+        for first, second in pairs
+        if first.norm in other.norms and second.norm not in other.norms and not second.named
+        and names_topic(second, reading.text) and _ARTICLE.fullmatch(reading.text[first.end : second.start])
+    }
+
+
+_ARTICLE = re.compile(r"\s+(?:the |a |an |my |their )?")
