@@ -24,7 +24,9 @@ err = Console(stderr=True, highlight=False, soft_wrap=True, markup=False, emoji=
 
 def show_json(document: Any) -> None:
     """Print one JSON document on standard output, and nothing else."""
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, default=str) + "\n")
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+    # Half a surrogate pair, as in a query that is no UTF-8, cannot be written; its escape is the same JSON.
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
 
 
 def show_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

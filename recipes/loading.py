@@ -56,9 +56,10 @@ class _UniqueKeys(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key, _ in node.value:
-            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key.value} stands twice", key.start_mark)
-            seen.add(str(key.value))
+            name = str(key.value)
+            if name in seen and key.tag != "tag:yaml.org,2002:merge":
+                raise yaml.constructor.ConstructorError(None, None, f"the key {name} stands twice", key.start_mark)
+            seen.add(name)
         return super().construct_mapping(node, deep=deep)
 
 
@@ -100,7 +101,7 @@ def _apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> Iter
             yield f"{override!r}: not an override; write key.path=value"
             continue
         try:
-            value = yaml.safe_load(text)
+            value = yaml.load(text, Loader=_UniqueKeys)
         except (yaml.YAMLError, ValueError, RecursionError):
             yield f"{key}: {text!r} is not a YAML value"
             continue

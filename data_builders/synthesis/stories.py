@@ -133,7 +133,10 @@ def _known(story: Story, day: date) -> list[str]:
 def _object(text: str) -> dict[str, Any]:
     """The JSON object in an answer, whatever stands around it."""
     start, end = text.find("{"), text.rfind("}")
-    document = json.loads(text[start : end + 1], strict=False) if 0 <= start < end else None
+    try:
+        document = json.loads(text[start : end + 1], strict=False) if 0 <= start < end else None
+    except RecursionError:
+        raise ValueError("the answer is nested too deeply") from None
     if not isinstance(document, dict):
         raise ValueError("no JSON object in the answer")
     return document

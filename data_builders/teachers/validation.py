@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,14 +78,14 @@ def validate(text: str, target: str) -> ValidAnswer | list[str]:
     if not isinstance(reason, str) or not reason.strip():
         faults.append(f"reason is {_shown(reason)}; write one short sentence")
     if faults:
-        return list(faults)
+        return [_encodable(fault) for fault in faults]
     return ValidAnswer(
         admit=bool(admit),
         memory_type=AuxiliaryType(memory_type or ""),
         dependence=ContextDependence(dependence or ""),
         confidence=confidence,
         evidence=evidence,
-        reason=str(reason).strip(),
+        reason=_encodable(str(reason).strip()),
     )
 
 
@@ -119,7 +118,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_consta
 
 
 def _confidence(value: Any, faults: _Faults) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value <= 1:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
         return float(value)
     faults.append(f"confidence is {_shown(value)}; write a number from 0 to 1")
     return 0.0
@@ -149,6 +148,15 @@ def _in_target(excerpt: Any, target: str) -> str | None:
     return match[0] if match else None
 
 
+def _encodable(text: str) -> str:
+    """Half of a surrogate pair, as a cut escape leaves it, can neither be sent back nor stored: a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _shown(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        # Writing reaches less deep than reading.
+        return "nested too deeply"
     return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

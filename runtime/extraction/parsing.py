@@ -159,4 +159,8 @@ def _validate_all(items: list[Any], window: Window) -> tuple[list[ExtractedRecor
 
 
 def _as_text(item: Any) -> str:
-    return json.dumps(item, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
+    try:
+        return json.dumps(item, ensure_ascii=False).encode("utf-8", "replace").decode("utf-8")
+    except RecursionError:
+        # Writing reaches less deep than reading.
+        return "nested too deeply"

@@ -13,7 +13,7 @@ from typing import IO, Any
 from engrain.runtime.llm.chat import ChatAnswer
 from engrain.runtime.llm.claims import Account
 from engrain.runtime.llm.ledger import Attempt
-from engrain.runtime.llm.service import MESSAGE_CHARACTERS, RAW_CHARACTERS, Trouble, completion_from
+from engrain.runtime.llm.service import MESSAGE_CHARACTERS, RAW_CHARACTERS, UNREADABLE, Trouble, completion_from
 
 COMPLETIONS_URL = "/v1/chat/completions"
 
@@ -88,6 +88,6 @@ def _result(line: str, model: str) -> tuple[str | None, ChatAnswer | Attempt]:
             outcome = Trouble.SERVER if status >= 500 else Trouble.REFUSED
             return request_hash, Attempt(outcome.value, f"HTTP {status}: {message}"[:MESSAGE_CHARACTERS])
         return request_hash, completion_from(response["body"], {"model": model, "messages": []}, 0.0)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except UNREADABLE as error:
         said = f"the line is not a batch result ({type(error).__name__})"
         return request_hash, Attempt(Trouble.MALFORMED.value, said, line[:RAW_CHARACTERS])

@@ -25,6 +25,12 @@ T = TypeVar("T")
 RAW_CHARACTERS = 65_536
 MESSAGE_CHARACTERS = 400
 OUT_OF_MONEY = "insufficient_quota"
+# What decoding a body and looking into it raises when it is not what was expected; the last for thousands of brackets.
+UNREADABLE = (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError)
+# A count of tokens beyond this, or below zero, is no count: it would wreck the sums of the ledger.
+MOST_TOKENS = 1_000_000_000
+# Seconds. A server that asks for a longer pause is out of use for this run: waiting on would look like a hang.
+LONGEST_PAUSE_S = 3_600.0
 
 
 _on_send: ContextVar[Callable[[], None] | None] = ContextVar("on_send", default=None)
@@ -156,8 +162,12 @@ class Service:
             trouble = Trouble.SERVER
         else:
             trouble = Trouble.REFUSED
+        message = self._clean(f"HTTP {status}: {error.message}")
         wait = retry_after(error.response.headers, time.time())
-        return ServiceError(trouble, self._clean(f"HTTP {status}: {error.message}"), status=status, retry_after_s=wait)
+        if wait is not None and wait > LONGEST_PAUSE_S:
+            late = f"{message}; it asks to wait {wait / 3600:.1f} h (longest wait: {LONGEST_PAUSE_S / 3600:g} h)"
+            return ServiceError(Trouble.UNUSABLE, f"{late}. Run again then: what is done is kept", status=status)
+        return ServiceError(trouble, message, status=status, retry_after_s=wait)
 
     def _clean(self, message: str) -> str:
         return message.replace(self._key, "[key]")[:MESSAGE_CHARACTERS]
@@ -184,7 +194,7 @@ def read_completion(raw: str, request_body: Mapping[str, Any], latency_s: float)
     """Read the envelope of a chat completion, not what the model wrote. Malformed: `ServiceError` with the body."""
     try:
         return completion_from(json.loads(raw), request_body, latency_s)
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except UNREADABLE as error:
         said = f"the body is not a chat completion ({type(error).__name__})"
         raise ServiceError(Trouble.MALFORMED, said, raw=raw[:RAW_CHARACTERS]) from error
 
@@ -196,7 +206,7 @@ def completion_from(document: Any, request_body: Mapping[str, Any], latency_s: f
     text = (choice["message"].get("content") or "").encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     usage = document.get("usage") or {}
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    reported = isinstance(prompt, int) and isinstance(completion, int)
+    reported = all(isinstance(count, int) and 0 <= count <= MOST_TOKENS for count in (prompt, completion))
     if not reported:
         # Never nothing: an unreported answer still counts against the budgets.
         prompt = sum(TOKENS_PER_MESSAGE + text_tokens(message["content"]) for message in request_body["messages"])

@@ -14,7 +14,7 @@ from collections import Counter, OrderedDict
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from engrain.runtime.errors import EngrainError, InputError
 from engrain.runtime.llm.blocking import answer_all
@@ -137,7 +137,7 @@ def read_answer(text: str, question: str, asked_at: datetime) -> ParsedQuery:
     """A model's JSON as a parsed question. Raises `EngrainError` for anything outside the schema."""
     try:
         answer = _Answer.model_validate(json.loads(_outer_object(text)))
-    except (ValueError, ValidationError) as error:
+    except (ValueError, RecursionError) as error:
         raise _UnusableError("schema", f"not the asked JSON: {error}") from None
     return ParsedQuery(
         anchor=answer.query_anchor,

@@ -87,6 +87,7 @@ def test_mistakes_of_file_and_overrides_come_together_without_union_tags() -> No
         ("- a\n- b\n", "holds list, not a mapping"),
         ("recipe: gat\n", f"recipe: 'gat' is not a kind of recipe; allowed: {', '.join(sorted(RECIPES))}"),
         ("recipe: gate\n", "name: missing"),
+        ("recipe: gate\n[a, b]: 1\n", "line 2: not valid YAML"),
         ("recipe: !!python/object/apply:os.system ['true']\n", "not valid YAML"),
     ],
 )
@@ -102,6 +103,12 @@ def test_a_broken_file_names_its_place(tmp_path: Path, content: str, expected: s
 def test_an_unknown_recipe_suggests_the_nearest() -> None:
     with pytest.raises(RecipeError, match="did you mean gate/modernbert-paper"):
         load_recipe("gate/modernbert-papr")
+
+
+def test_a_key_written_twice_in_an_override_is_refused() -> None:
+    assert mistakes(GATE, "training={epochs: 1, epochs: 2}") == [
+        "training: '{epochs: 1, epochs: 2}' is not a YAML value"
+    ]
 
 
 def test_an_override_below_a_value_is_refused() -> None:

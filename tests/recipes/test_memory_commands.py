@@ -80,6 +80,12 @@ def test_one_message_for_another_user_stays_theirs(cli: Cli) -> None:
     assert "nothing was deleted" in cli("delete", record, "--user", "ana", code=2)
 
 
+def test_a_question_that_is_no_utf8_is_answered_and_shown(cli: Cli) -> None:
+    cli("add", "--text", "I keep bees.", "--user", "ben", "--no-gate")
+    found = cli("search", "bees \udcff", "--user", "ben")
+    assert (found["query"], len(found["results"])) == ("bees \udcff", 1)
+
+
 def test_the_dependency_extractor_writes_records_without_a_model(cli: Cli) -> None:
     told = ("--user", "ben", "--time", "2026-05-02T10:00:00+02:00", "--no-gate", "--extractor", "dependency")
     assert cli("add", "--text", "Last year I moved to Utrecht because of my job.", *told)["records"] == 1

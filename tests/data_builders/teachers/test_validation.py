@@ -62,6 +62,8 @@ def test_words_around_the_object_are_passed_over(around: str) -> None:
         ({"confidence": -0.1}, "confidence is -0.1"),
         ({"confidence": True}, "confidence is true"),
         ({"confidence": "0.9"}, 'confidence is "0.9"'),
+        ({"confidence": 10**400}, "confidence is 1000"),
+        ({"evidence": ["\ud800"]}, 'evidence "?" does not stand in the target'),
         ({"evidence": []}, "evidence is []; write a list of 1 to 3"),
         ({"evidence": ["I"] * 4}, "write a list of 1 to 3"),
         ({"evidence": "moving"}, "write a list of 1 to 3"),
@@ -99,3 +101,14 @@ def test_what_is_no_single_object_is_one_fault(text: str, fault: str) -> None:
 def test_all_faults_are_told_at_once() -> None:
     faults = validate(answer(confidence=2, evidence=["no"], reason=None), TARGET)
     assert isinstance(faults, list) and len(faults) == 3
+
+
+def test_half_a_character_is_no_reason_to_stop_a_run() -> None:
+    read = validate(answer(reason="moving \ud83d"), TARGET)
+    assert isinstance(read, ValidAnswer) and read.reason == "moving ?"
+
+
+def test_no_depth_of_nesting_stops_a_run() -> None:
+    # Around the interpreter's limit, a value can be read that can no longer be written.
+    for depth in range(900, 1000):
+        assert isinstance(validate(answer().replace("0.91", "[" * depth + "]" * depth), TARGET), list)

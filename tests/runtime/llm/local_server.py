@@ -5,9 +5,10 @@ that it does not share a core's time with the client it measures. The last messa
 
 A fault is a dict with `kind`: `status` (with `status`, optionally `retry_after`, `code`), `drop` (the connection
 closes without a reply), `cut` (it closes in the middle of the reply), `malformed` (a body that is not JSON),
-`wrong_shape` (JSON, but no completion), `truncated` (finish_reason length), `prose` (text around the JSON), `no_usage`,
-`filtered` (content null, finish_reason content_filter), `slow` (with `seconds`). Faults are taken in order of
-arrival; `faults_for` holds some for one marker only.
+`wrong_shape` (JSON, but no completion), `nested` (brackets beyond any reader's depth), `truncated` (finish_reason
+length), `prose` (text around the JSON), `no_usage`, `usage` (the counts in `usage`), `filtered` (content null,
+finish_reason content_filter), `slow` (with `seconds`). Faults are taken in order of arrival; `faults_for` holds some
+for one marker only.
 """
 
 from __future__ import annotations
@@ -87,6 +88,8 @@ class Service:
         if kind != "no_usage":
             used = len((text or "").split())
             document["usage"] = {"prompt_tokens": words, "completion_tokens": used, "total_tokens": words + used}
+        if kind == "usage":
+            document["usage"] = fault["usage"]
         return document
 
 
@@ -153,6 +156,8 @@ class Connection(asyncio.Protocol):
             self.send(200, b'{"choices": [{"message": {"content": "paid for')
         elif kind == "wrong_shape":
             self.send(200, b'{"error": {"message": "upstream is busy"}}')
+        elif kind == "nested":
+            self.send(200, b"[" * 100_000)
         else:
             content = json.dumps(self.service.completion(body, fault)).encode()
             self.send(200, content, cut=kind == "cut")

@@ -68,6 +68,7 @@ def test_what_is_sent_is_the_body_that_was_hashed(
         ({"kind": "cut"}, "connection"),
         ({"kind": "malformed"}, "malformed_body"),
         ({"kind": "wrong_shape"}, "malformed_body"),
+        ({"kind": "nested"}, "malformed_body"),
         ({"kind": "slow", "seconds": 2.0}, "timeout"),
     ],
 )
@@ -103,7 +104,16 @@ def test_a_refused_request_fails_alone_and_at_once(
     assert again.answer is not None, "a failure is not cached as done"
 
 
-@pytest.mark.parametrize("fault", [{"status": 401}, {"status": 404}, {"status": 429, "code": "insufficient_quota"}])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 401},
+        {"status": 404},
+        {"status": 429, "code": "insufficient_quota"},
+        {"status": 429, "retry_after": 999_999_999},
+        {"status": 503, "retry_after": "inf"},
+    ],
+)
 def test_an_unusable_endpoint_stops_the_run(
     server: LocalServer, settings: Settings, ledger: Ledger, make_call: MakeCall, fault: dict[str, object]
 ) -> None:
@@ -130,10 +140,18 @@ def test_a_truncated_answer_is_returned_as_such_and_not_retried(
     assert not more_room.reused
 
 
-def test_missing_usage_is_estimated_and_said_to_be(
-    server: LocalServer, settings: Settings, ledger: Ledger, make_call: MakeCall
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "no_usage"},
+        {"kind": "usage", "usage": {"prompt_tokens": 3, "completion_tokens": -5}},
+        {"kind": "usage", "usage": {"prompt_tokens": 10**30, "completion_tokens": 5}},
+    ],
+)
+def test_missing_or_impossible_usage_is_estimated_and_said_to_be(
+    server: LocalServer, settings: Settings, ledger: Ledger, make_call: MakeCall, fault: dict[str, object]
 ) -> None:
-    server.service.faults = deque([{"kind": "no_usage"}])
+    server.service.faults = deque([fault])
     [one] = answer_all(OnlineClient(settings(), ledger, run="r"), [make_call("q")])
     assert one.answer is not None
     assert not one.answer.usage_reported

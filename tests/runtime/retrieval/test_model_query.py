@@ -78,6 +78,7 @@ def test_a_question_is_asked_once_a_day(parser: ModelParser, server: LocalServer
     ("change", "reason"),
     [
         ({"reply": "no JSON at all"}, "schema"),
+        ({"reply": '{"dimension": ' + "[" * 50_000 + "]" * 50_000 + "}"}, "schema"),
         ({"reply": json.dumps({**ANSWER, "answer_dim": "colour"})}, "schema"),
         ({"reply": json.dumps({**ANSWER, "dimension": {"time": "in spring"}})}, "time"),
         ({"reply": json.dumps({**ANSWER, "dimension": {"time": "between 2023-05 and 2023-01"}})}, "time"),
