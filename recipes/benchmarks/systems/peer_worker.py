@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 Ranking = list[tuple[str, float]]
@@ -99,6 +100,8 @@ class AMem:
     """A-MEM's retriever over notes as given. Its notes' links and keywords come from an LLM, so there are none."""
 
     def __init__(self, folder: Path, vectors: Vectors) -> None:
+        # The retriever imports a class of it that it never uses; loading it takes longer than storing a conversation.
+        sys.modules["sentence_transformers"] = SimpleNamespace(SentenceTransformer=None)  # type: ignore[assignment]
         from agentic_memory import retrievers
         from chromadb import EmbeddingFunction
 
