@@ -75,6 +75,7 @@ def tune(recipe: ExtractorRecipe, windows: ExtractionWindowsBySplit, *, resume: 
             seed=recipe.seed,
             resume="auto" if resume else None,
             progress=advance,
+            embed=recipe_embedder() if recipe.training.samples else None,
         )
 
 
@@ -148,6 +149,8 @@ def scores_document(scores: Mapping[str, Evaluated]) -> dict[str, Any]:
 
 def write_page(recipe: ExtractorRecipe, run: ExtractorRun, document: Mapping[str, Any]) -> None:
     """`evaluation.html`: losses, scores beside the baselines, fields, parts."""
+    from engrain.models.extractor.samples import SAMPLES_FILE, read_samples
+
     page = Page(f"Extractor {recipe.name}")
     page.paragraph(
         f"{run.train_examples} windows learned from in {run.steps} steps, best at step {run.best_step}; "
@@ -167,6 +170,10 @@ def write_page(recipe: ExtractorRecipe, run: ExtractorRun, document: Mapping[str
             for part, score in parts[kind].items()
         ]
         page.table(("system", "windows of", *SHOWN), rows)
+    samples = [row for row in read_samples(recipe.folder / SAMPLES_FILE) if row["step"] == run.best_step]
+    if samples:
+        page.heading("Sample answers")
+        page.table(("window", "answer", "gold"), [(row["example"], row["answer"], row["gold"]) for row in samples])
     page.heading("Loss")
     page.table(("step", "train", "validation"), [(one.step, one.train_loss, one.loss) for one in run.history])
     page.write(recipe.folder / PAGE_FILE)

@@ -14,7 +14,7 @@ from engrain.models.training.settings import Strategy
 from engrain.runtime.schema import Contract, WindowStyle
 
 DType = Literal["float32", "bfloat16"]
-Keep = Literal["best", "last"]
+Keep = Literal["best", "records", "last"]
 
 
 class ExtractorModelConfig(Contract):
@@ -97,7 +97,16 @@ class ExtractorTrainingConfig(Contract):
     max_steps: int | None = Field(default=None, ge=1, description="Most optimiser steps; empty is all of the epochs.")
     keep: Keep = Field(
         default="best",
-        description="Weights of the adapter: of the lowest validation loss, or the last, where few windows validate.",
+        description="Weights of the adapter: of the lowest validation loss, of the best record F1 on the samples, or "
+        "the last ones, where few windows validate.",
+    )
+    samples: int = Field(
+        default=0, ge=0, description="Validation windows that are answered after each evaluation, in samples.jsonl."
+    )
+    sample_tokens: int = Field(default=512, ge=1, le=131_072, description="Most tokens of such an answer.")
+    fused_loss: bool = Field(
+        default=False,
+        description="Head and loss in one, in chunks: the logits are never whole. Saves memory with long answers.",
     )
     evaluate_every: int = Field(default=50, ge=1, description="Optimiser steps between evaluations; the last step too.")
     gradient_clip: float = Field(default=1.0, ge=0.0, description="Largest gradient norm; 0 is off.")
@@ -118,6 +127,14 @@ class ExtractorTrainingConfig(Contract):
         default="single",
         description="single; or ddp, fsdp (fully_shard), zero2, zero3 over the processes that torchrun starts.",
     )
+
+    @model_validator(mode="after")
+    def _whole_weights_where_needed(self) -> Self:
+        if self.keep == "records" and not self.samples:
+            raise ValueError("keep=records scores the samples; set samples to a number of validation windows")
+        if self.strategy in ("fsdp", "zero3") and (self.samples or self.fused_loss):
+            raise ValueError(f"samples and fused_loss need whole weights, which {self.strategy} divides; set them off")
+        return self
 
 
 class ExtractorDecodingConfig(Contract):

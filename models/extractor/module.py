@@ -20,6 +20,8 @@ from engrain.models.training.strategies import shard, step_scale
 from engrain.runtime.errors import InputError, TrainingError
 
 CHECKPOINT_KEY = "engrain_extractor"
+_PLAIN_HEADS = ("llama", "mistral", "qwen2", "qwen3", "smollm3")
+"""Model types whose logits are the head's product alone: neither scaled nor capped."""
 
 
 def add_lora(model: Any, settings: LoraSettings) -> Any:
@@ -77,6 +79,8 @@ class ExtractorModule(pl.LightningModule):
         # The frozen base is in no checkpoint; `on_load_checkpoint` checks that what is trained is complete.
         self.strict_loading = False
         self._sums: list[Tensor] = []
+        if config.training.fused_loss:
+            _require_plain_head(model.get_base_model())
         self._keeps_logits = "logits_to_keep" in inspect.signature(model.get_base_model().forward).parameters
         if config.model.gradient_checkpointing:
             model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
@@ -92,6 +96,8 @@ class ExtractorModule(pl.LightningModule):
 
         Logits are made only where some row has a target, which saves the vocabulary-sized rest: P positions of T.
         """
+        if self.config.training.fused_loss:
+            return self._fused_loss_sum(batch)
         positions = torch.nonzero((batch["labels"][:, 1:] != IGNORED).any(dim=0)).squeeze(1)
         inputs: dict[str, Any] = {
             "input_ids": batch["input_ids"],
@@ -107,6 +113,22 @@ class ExtractorModule(pl.LightningModule):
         targets = batch["labels"][:, 1:][:, positions]
         return functional.cross_entropy(
             logits.flatten(0, 1).float(), targets.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+
+    def _fused_loss_sum(self, batch: Batch) -> Tensor:
+        """The same sum by torch's linear cross-entropy: hidden states of target positions meet the head in chunks."""
+        causal: Any = self.model.get_base_model()
+        inputs = {name: batch[name] for name in ("attention_mask", "position_ids") if name in batch}
+        hidden = causal.model(input_ids=batch["input_ids"], use_cache=False, **inputs).last_hidden_state  # B x T x D
+        targets = batch["labels"][:, 1:]
+        learned = targets != IGNORED
+        head = causal.get_output_embeddings()
+        return functional.linear_cross_entropy(
+            hidden[:, :-1][learned].float(),
+            head.weight.float(),
+            targets[learned],
+            reduction="sum",
+            options=torch.nn.LinearCrossEntropyOptions(),
         )
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
@@ -180,6 +202,17 @@ def rate_factor(step: int, steps: int, warmup_ratio: float, schedule: str) -> fl
         return (step + 1) / (warmup + 1)
     done = min(1.0, (step - warmup) / max(1, steps - warmup))
     return 1.0 - done if schedule == "linear" else 0.5 * (1.0 + math.cos(math.pi * done))
+
+
+def _require_plain_head(causal: Any) -> None:
+    """Raise `InputError` where logits are not simply head times hidden state, or torch has no fused loss."""
+    if causal.config.model_type not in _PLAIN_HEADS:
+        raise InputError(
+            f"training.fused_loss: {causal.config.model_type} models may scale their logits; known to be plain are "
+            f"{', '.join(_PLAIN_HEADS)}. Set it to false"
+        )
+    if not hasattr(functional, "linear_cross_entropy"):
+        raise InputError(f"training.fused_loss needs torch 2.13, this is {torch.__version__}; set it to false")
 
 
 def _block_linears(model: Any) -> list[str]:

@@ -17,7 +17,9 @@ from engrain.models.extractor.batches import ExtractorData
 from engrain.models.extractor.checkpoints import Evaluation, ExtractorCheckpoints
 from engrain.models.extractor.config import ExtractorConfig
 from engrain.models.extractor.data import check_splits, encode_examples, limit_empty, spread
+from engrain.models.extractor.metrics import Embed
 from engrain.models.extractor.module import CHECKPOINT_KEY, ExtractorModule, add_lora, trainable_parameters
+from engrain.models.extractor.samples import Sampler
 from engrain.models.training.checkpoints import BEST, Progress
 from engrain.models.training.fitting import fit
 from engrain.models.training.resume import Resume, checkpoint_to_resume, data_fingerprint, take_up
@@ -73,17 +75,21 @@ def train_extractor(
     seed: int,
     resume: Resume = None,
     progress: Progress | None = None,
+    embed: Embed | None = None,
 ) -> ExtractorRun:
     """Tune the base model with LoRA (DimMem section 3.5) and leave the best adapter in `out_dir/adapter`.
 
     The same seed, data and machine give the same weights, and a resumed run equals an uninterrupted one, bit for bit
     on the CPU. `resume` is a checkpoint, or "auto" for `out_dir/last.ckpt` when it exists. `progress` is called with
-    (optimiser steps done, planned). Raises `InputError` before the first step for data or a base that cannot work,
-    and `TrainingError` when training stops; its text says how to resume.
+    (optimiser steps done, planned); `embed` scores the samples, which `keep: records` chooses by. Raises `InputError`
+    before the first step for data or a base that cannot work, and `TrainingError` when training stops; its text says
+    how to resume.
     """
     started = time.monotonic()
     # A recipe may carry more than the run depends on; that must not keep it from being resumed.
     config = ExtractorConfig(**{name: getattr(config, name) for name in ExtractorConfig.model_fields})
+    if config.training.keep == "records" and embed is None:
+        raise InputError("training.keep=records needs an embedder to match records; hand in `embed`")
     check_splits(train, validation)
     train, empty_train = limit_empty(train, config.training.max_empty_share, seed)
     validation, empty_validation = limit_empty(validation, config.training.max_empty_share, seed)
@@ -104,8 +110,9 @@ def train_extractor(
     )
     facts = _facts(config, base, tokenizer, data_fingerprint(train, validation), seed)
     module = _module(config, base, tokenizer, data, facts)
+    sampler = Sampler(out_dir, tokenizer, validation, config, embed) if config.training.samples else None
     callback = ExtractorCheckpoints(
-        out_dir, accumulate=config.training.accumulate, keep=config.training.keep, progress=progress
+        out_dir, accumulate=config.training.accumulate, keep=config.training.keep, sampler=sampler, progress=progress
     )
     out_dir.mkdir(parents=True, exist_ok=True)
     if checkpoint is None or not _finished(checkpoint, module, callback):

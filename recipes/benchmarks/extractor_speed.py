@@ -129,7 +129,7 @@ def own_speed(
     """Target tokens a second of this project's trainer; packed, a row holds what fits into the longest example."""
     from engrain.models.extractor.batches import ExtractorData
 
-    training = config.training.model_copy(update={"pack": pack, "batch_size": 2 if pack else BATCH})
+    training = config.training.model_copy(update={"pack": pack})
     config = config.model_copy(update={"training": training})
     tokenizer = load_tokenizer(locate_base(config.model.base))
     encoded = encode_examples(tokenizer, train, config.model, "training")
@@ -170,7 +170,7 @@ def trl_speed(base: Path, encoded: EncodedSet, folder: Path, steps: int, *, pack
     arguments = trl.SFTConfig(
         output_dir=str(folder / f"trl-{packing}"),
         max_steps=steps,
-        per_device_train_batch_size=2 if packing else BATCH,
+        per_device_train_batch_size=BATCH,
         max_length=MAX_LENGTH,
         packing=packing,
         completion_only_loss=True,

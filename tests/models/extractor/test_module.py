@@ -11,9 +11,10 @@ import torch
 import torch.nn.functional as functional
 
 from engrain.models.extractor.base import load_tokenizer, locate_base
-from engrain.models.extractor.config import ExtractorConfig
+from engrain.models.extractor.config import ExtractorConfig, ExtractorTrainingConfig
 from engrain.models.extractor.data import Batch, EncodedExample, collate, encode_example
 from engrain.models.extractor.module import ExtractorModule, rate_factor, trainable_parameters
+from engrain.models.extractor.packing import collate_packed
 from engrain.runtime.errors import InputError, TrainingError
 from engrain.runtime.schema import ExtractionExample
 
@@ -67,6 +68,33 @@ def test_loss_counts_the_answer_only(
         assert torch.allclose(module.loss_sum(batch), torch.as_tensor(expected), rtol=1e-5)
         module._keeps_logits = False
         assert torch.allclose(module.loss_sum(batch), torch.as_tensor(expected), rtol=1e-5)
+
+
+@pytest.mark.parametrize("pack", [False, True])
+def test_the_fused_loss_equals_the_plain_one(
+    build_module: BuildModule, config: ExtractorConfig, encoded: list[EncodedExample], pack: bool
+) -> None:
+    total = sum(example.target_tokens for example in encoded)
+    batch = collate_packed([encoded[:2], encoded[2:]], 0, total, shared=0) if pack else collate(encoded, 0, total)
+    training = config.training.model_copy(update={"fused_loss": True})
+    plain, fused = build_module(config), build_module(config.model_copy(update={"training": training}))
+    expected, found = gradients(plain, [batch]), gradients(fused, [batch])
+    assert torch.allclose(fused.loss_sum(batch), plain.loss_sum(batch), rtol=1e-5)
+    assert expected.keys() == found.keys() and expected
+    for name, gradient in expected.items():
+        torch.testing.assert_close(found[name], gradient, atol=1e-6, rtol=1e-4, msg=name)
+
+
+def test_the_fused_loss_is_refused_where_logits_are_more_than_a_product(
+    build_module: BuildModule, config: ExtractorConfig
+) -> None:
+    module = build_module(config)
+    module.model.config.model_type = "granite"
+    training = config.training.model_copy(update={"fused_loss": True})
+    with pytest.raises(InputError, match="granite models may scale their logits"):
+        ExtractorModule(module.model, config.model_copy(update={"training": training}))
+    with pytest.raises(ValueError, match="which fsdp divides"):
+        ExtractorTrainingConfig(strategy="fsdp", fused_loss=True)
 
 
 def test_only_lora_is_trained_and_the_head_is_not_adapted(build_module: BuildModule, config: ExtractorConfig) -> None:
