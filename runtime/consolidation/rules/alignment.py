@@ -45,6 +45,8 @@ class Aligned:
     struck: Struck
     anchor: Clause
     why: str
+    framed: bool = False
+    """The two clauses are alike up to the value: no other word need be shared."""
 
 
 def match_change(older: Reading, newer: Reading) -> Aligned | None:
@@ -56,7 +58,7 @@ def match_change(older: Reading, newer: Reading) -> Aligned | None:
             if _same_slot(unit, sentence, older, newer, explicit):
                 start, end = trim(older, unit.start, unit.end)
                 struck = Struck(start, end, whole=not residue(older, start, end, newer))
-                return Aligned(struck, sentence, "another value in the same slot")
+                return Aligned(struck, sentence, "another value in the same slot", same_frame(unit, sentence))
     return None
 
 
@@ -97,6 +99,8 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     gained = [token for token in sentence.tokens if token.norm not in older.norms]
     if changed_label(lost, unit, sentence, older) and explicit:
         return True
+    if lost and cues.NOW_CUE.search(sentence.masked) and same_frame(unit, sentence):
+        return True
     if (explicit or bool(cues.NOW_CUE.search(sentence.masked))) and any(is_quantity(t) for t in lost):
         lost = [t for t in lost if is_quantity(t) or not (is_verb(t, unit) or t.norm in DAY_PARTS)]
         if not explicit and not all(is_quantity(t) or t.norm in UNITS for t in lost):
@@ -126,6 +130,29 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     )
 
 
+_ONE_VALUE = re.compile(
+    r"\W*(?:(?:User|I|We) |(?:User's|My) [\w -]+? )(?:works? as|lives? with|drives? (?=an? )|sleeps? (?:on|in)|sits? (?:at|in|by|next to)|"
+    r"(?:is|are) (?:in|on|at|set to|with)|(?:is|am) (?=(?:an? )?(?P<kind>[\w-]+ [\w-]+))|banks? with|rents? (?=an? )|reports? to|stays? (?:at|in|with)|likes? (?:his|her|their|my|the) \w+|commutes? by|rehearses? in|meets? (?:in|at|on))\s+"
+    r"(?:the |an? )?(?P<value>[^,.;]+)", re.IGNORECASE
+)
+"""What holds one value at a time, behind a verb that says so."""
+
+
+def same_frame(unit: Clause, sentence: Clause) -> bool:
+    """Whether two clauses are alike up to one value of a thing that has one at a time: works as a waiter, as a cook."""
+    now = cues.NOW_CUE.sub("", sentence.masked)
+    old, new = _ONE_VALUE.match(unit.masked), _ONE_VALUE.match(re.sub(r"\s{2,}", " ", now))
+    if old is None or new is None or cues.NOW_CUE.search(unit.masked):
+        return False
+    if unit.masked[: old.start("value")].casefold() != re.sub(r"\s{2,}", " ", now)[: new.start("value")].casefold():
+        return False
+    first, second = (found["value"].casefold().split() for found in (old, new))
+    if first == second or len(first) > 5 or len(second) > 5:
+        return False
+    # "Is a white belt", "is a yellow belt": what somebody is has one value only within one kind.
+    return old["kind"] is None or (len(first) == len(second) and len(first) > 1 and first[1:] == second[1:])
+
+
 _HAS = re.compile(r"\W*(?:User|I|We) (?:has|have|owns?|keeps?) (?:\d+|[a-z]+) [\w-]+(?: [\w-]+)?\W*$")
 
 
@@ -140,7 +167,7 @@ def changed_label(lost: list[Token], unit: Clause, sentence: Clause, older: Read
     before, after = _labels(unit), _labels(sentence)
     same = {noun for noun in before.keys() & after.keys() if before[noun] != after[noun]}
     others = {t.norm for t in sentence.tokens if not t.number and names_topic(t, sentence.text.rjust(sentence.end))}
-    return bool(same and any(t.number for t in lost)) and others <= older.norms
+    return bool(same and any(mark.isdigit() for t in lost for mark in t.norm)) and others <= older.norms
 
 
 def _labels(clause: Clause) -> dict[str, str]:

@@ -63,7 +63,7 @@ def _supported(older: Reading, newer: Reading, found: Finding) -> bool:
     """A second signal besides the cue: one topic, and nothing that speaks against a change."""
     if not found.exclusive and not shares_topic(older, newer):
         return False
-    if found.latest_only and rivals(older, newer):
+    if found.latest_only and not found.exclusive and rivals(older, newer):
         return False
     start = max(0, newer.text.find(found.anchor))
     anchor = newer.clause(start, start + len(found.anchor))
@@ -110,7 +110,7 @@ def _superseded(older: Reading, newer: Reading) -> Finding | None:
         return _finding(older, ended[0], ended[1], "state_change", "it ended")
     if aligned := match_change(older, newer):
         found = _finding(older, aligned.struck, aligned.anchor, "state_change", aligned.why)
-        return replace(found, latest_only=True)
+        return replace(found, latest_only=True, exclusive=aligned.framed)
     if struck := match_flip(older, newer):
         anchor = newer.clause(0, len(newer.text))
         return replace(_finding(older, struck, anchor, "state_change", "the opposite is said now"), exclusive=True)

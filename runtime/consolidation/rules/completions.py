@@ -17,7 +17,7 @@ _OPEN = re.compile(
     r"\b(?:needs?|has|have|had|ought|wants?|plans?|planning|intends?|hopes?|hoping|going|still|gotta|got|must|should|remember|meant|"
     r"remind(?:er)?|aims?|due|supposed|is about|trying|would like|'d like) to\b|\bto[- ]?dos?\b:?|\b(?:open |my |pending )?tasks?:?|"
     r"\bmust\b|\bshould\b|\bdon'?t forget to\b|\bwill\b|\b(?:half-?way|part-?way) (?:through|into)\b|\bin the middle of\b|"
-    r"\b(?:is|am|still|'m|are) (?:busy )?(?:reading|writing|watching|working (?:on|through|towards?)|waiting for|looking for|saving for|"
+    r"\b(?:is|am|still|'m|are) (?:busy )?(?:reading|writing|watching|working (?:on|through|towards?)|waiting for|looking for|saving (?:up )?for|expecting|"
     r"preparing|assembling|packing|fixing|installing|renovating|cleaning|translating|organising|sewing|restoring|painting|building|knitting|doing|taking|learning|studying|revising|applying|training for|waiting on|fixing)\b|"
     r"\b(?:is|are) (?:still )?(?:pending|open|outstanding|unfinished)\b|\bneeds?\b(?= an? | some | \w+ing\b)|\bowes?\b|\breminder:?|\bopen (?:on|in)[^:]{0,30}:",
     re.IGNORECASE,
@@ -37,6 +37,8 @@ _OUTCOMES = (
     (r"working towards?", r"\b(?:got|passed|earned|received|obtained|gained)\b"),
     (r"applying", r"\b(?:got|accepted|admitted|hired|received)\b"),
     (r"owes?", r"\b(?:paid|gave|returned|settled)\b"),
+    (r"training for", r"\b(?:ran|swam|cycled|walked|did|won|completed|finished)\b"),
+    (r"expecting", r"\b(?:had|gave birth|delivered|got|received|came|arrived)\b"),
     (r"learning|training", r"\b(?:passed|mastered)\b"),
 )
 """What one does towards something, and the word that says it came."""

@@ -29,7 +29,7 @@ _DIRECTED = wording.words(
 )
 """Verbs between two people, where order says who did it to whom."""
 _DUE = re.compile(
-    r"\b(?:need|has|have|still|plan|going|want|got)\w*\s+to\b|\bwill\b|'ll\b|\bmust\b|\bon (?:my|the|their) list\b|\bto-?do\b",
+    r"\b(?:need|has|have|still|plan|going|want|got)\w*\s+to\b|\bwill\b|'ll\b|\bmust\b|\bon (?:my|the|their) list\b|\bto[ -]?do:|\bto-?do\b",
     re.IGNORECASE,
 )
 _POINTING = re.compile(

@@ -18,7 +18,7 @@ from engrain.runtime.consolidation.rules.tokens import Token
 
 _GOAL = re.compile(
     r"\b(?:goals?|targets?|budgets?|budgeted|limits?|caps?|capped|allowance|allows?|bar|quota|ceiling|maximum|minimum|cut-?off|"
-    r"aims?|aiming|wants? to|tries to|set(?:s|ting)? aside|puts? aside|saves?|curfew|allot\w*)\b",
+    r"aims?|aiming|wants? to|tries to|set(?:s|ting)? aside|puts? aside|saves?|curfew|allot\w*|at most|no more than|up to)\b",
     re.IGNORECASE,
 )
 _SETS = re.compile(
@@ -28,7 +28,7 @@ _SETS = re.compile(
 )
 _SETTING = wording.words(
     "goal target budget limit cap allow bar quota ceil maximum minimum aim want tri set asid put save decid fix agre rais "
-    "lower increas reduc cut chang up bump drop down new now settl on go per max min curfew allot give instead"
+    "lower increas reduc cut chang up bump drop down new now settl on go per max min curfew allot give spend most instead"
 )
 """Normalised words that set a value and are not what it is for."""
 _WHOSE = re.compile(

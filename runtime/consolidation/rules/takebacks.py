@@ -30,7 +30,7 @@ _LISTS = (
     r"menu|itinerary|programme|team|group|notes)"
 )
 _CHANGE_VERBS = (
-    r"(?:chang|updat|revis|mov|switch|shift|rais|increas|lower|reduc|cut|upgrad|downgrad|revert|reschedul|push|postpon|"
+    r"(?:turn|trim|slash|scal|dial|tighten|grew|rose|fell|climb|chang|updat|revis|mov|switch|shift|rais|increas|lower|reduc|cut|upgrad|downgrad|revert|reschedul|push|postpon|"
     r"brought|bring|extend|shorten|rebook|transfer|convert|went|adjust|modif|bump|drop|set|correct)\w*"
 )
 
@@ -93,6 +93,7 @@ _TABLE: tuple[tuple[Kind, str], ...] = (
     (Kind.ENDED, rf"\b(?:(?:gave|given|handed in) (?:my |the |their )?notice (?:on|at|for)|put an end to|uninstalled|deactivated|unsubscribed from|deregistered from|checked out of|signed out of)\s+(?P<old>.+?){_STOP}"),
     (Kind.CANCELLED, rf"\b(?:took|taken|weaned|struck) (?:user|me) off\s+(?P<old>.+?){_STOP}"),
     (Kind.ENDED, rf"\bclosed (?:down )?(?P<old>[^,.;!?]*?\b(?:accounts?|tabs?|business|shop|store|practice|company|firm|blog|policy|file|case)\b.*?){_STOP}"),
+    (Kind.ENDED, rf"\b(?:is|am|are|'m|been|went|gone) off (?!to\b|for\b|with\b|on\b|work\b|duty\b)(?P<old>.+?)(?=\s+(?:now|for good)\b|{_STOP[3:]}"),
     (Kind.PARTED, r"\b(?:handed|gave|given|sent|took)\s+(?P<old>[^,.;!?]{2,50}?)\s+back\b"),
     (Kind.REPLACED, r"\b(?:gave|given)\s+(?P<old>[^.,;!?]{2,40}?)\s+up\s+for\s+(?P<new>[^.,;!?]+)"),
     (Kind.REPLACED, rf"(?P<new>[^.;!?,]+?)\s+(?:has |have )?(?:taken|took)\s+the\s+place\s+of\s+(?P<old>.+?)(?:\s+(?:for|as|in)\b|{_STOP})"),

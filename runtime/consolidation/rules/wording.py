@@ -94,7 +94,7 @@ PEOPLE = words(
 )
 
 HEDGE = re.compile(
-    r"\b(?:might|(?-i:may)|could|would(?! now rather| now sooner| rather| sooner| like to| prefer)|wish(?:es|ed)?|hop(?:es|ed|ing)|if|"
+    r"\b(?:might|(?-i:may)|could|would(?! now rather| now sooner| rather| sooner| like to| prefer)|wish(?:es|ed)?(?! ?-?list)|hop(?:es|ed|ing)|if|"
     r"whether|unless|perhaps|maybe|probably|thinking (?:of|about)|thinks? (?:of|about)|considering|considers?|"
     r"wonder(?:s|ed|ing)?|ask(?:s|ed) (?:if|whether|what|when|who|how|about)|should|dream(?:s|ed|ing)? of|"
     r"offer(?:s|ed)?|suggest(?:s|ed)? that|imagin(?:e|es|ed)|almost|nearly|supposed(?:ly)?|pretend(?:s|ed)?|"
