@@ -16,6 +16,8 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document 
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY.PATH=VALUE]...", help="Overrides of the recipe.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="A trial with this many candidates of each corpus.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Check the inputs and project the cost; ask nobody.")]
+# What typer makes of Ctrl-C, without a word.
+INTERRUPTED = 130
 RecipeName = Annotated[str, typer.Argument(metavar="RECIPE", help="A YAML file, or a shipped recipe's name.")]
 
 app = typer.Typer(
@@ -357,10 +359,11 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
         app(args=arguments, prog_name="engrain")
     except SystemExit as stop:
         # How typer ends, also after it has shown a usage error of its own.
+        if stop.code == INTERRUPTED:
+            return _interrupted()
         return stop.code if isinstance(stop.code, int) else 0
     except KeyboardInterrupt:
-        console.err.print("interrupted; what was finished before is kept")
-        return 1
+        return _interrupted()
     except EngrainError as error:
         return _report(error, str(error), error.exit_code, debug)
     except (OSError, MemoryError) as error:
@@ -369,6 +372,11 @@ def run(arguments: list[str], *, debug: bool = False) -> int:
         message = f"unexpected {type(error).__name__}: {error}\nthis is a fault of Engrain; --debug shows where"
         return _report(error, message, 1, debug)
     return 0
+
+
+def _interrupted() -> int:
+    console.say("interrupted; what was finished before is kept, and the same command goes on from there")
+    return 1
 
 
 def _report(error: BaseException, message: str, code: int, debug: bool) -> int:

@@ -21,6 +21,7 @@ from engrain.recipes.memory_commands import (
     open_memory,
 )
 from engrain.runtime.errors import InputError
+from engrain.runtime.storage.files import named
 from engrain.runtime.timestamps import parse_timestamp
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def undo(
         console.show_json([change.model_dump(mode="json") for change in taken])
         return
     console.show_fields(
-        f"undone in {store}", dict(Counter(change.relation.value for change in taken)) or {"changes": 0}
+        f"undone in {named(store)}", dict(Counter(change.relation.value for change in taken)) or {"changes": 0}
     )
 
 

@@ -106,10 +106,11 @@ def _disk() -> Check:
 
 
 def _store(path: str) -> Check:
+    from engrain.runtime.storage.files import named
     from engrain.runtime.storage.inspection import inspect_store
 
     try:
         problems = inspect_store(path)
     except EngrainError as error:
         problems = [str(error)]
-    return Check(f"store {path}", not problems, "; ".join(problems) or "consistent")
+    return Check(f"store {named(path)}", not problems, "; ".join(problems) or "consistent")

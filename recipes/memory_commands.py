@@ -15,7 +15,7 @@ from engrain.data_builders.sources.registry import SOURCES, open_source
 from engrain.recipes import console
 from engrain.runtime.errors import EngrainError, InputError
 from engrain.runtime.opening import RULES
-from engrain.runtime.storage.files import is_address
+from engrain.runtime.storage.files import is_address, named
 from engrain.runtime.timestamps import parse_timestamp
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def add(
             for labelled in _sessions(str(source), form, zone, conversation):
                 totals.update(_add_session(opened, labelled, user, totals["sessions"]))
                 totals["sessions"] += 1
-    console.show_document(f"added to {store}", dict(totals), json)
+    console.show_document(f"added to {named(store)}", dict(totals), json)
 
 
 @memory.command()
@@ -150,8 +150,8 @@ def delete(
         elif opened.delete(record_id, user_id=user):
             deleted = 1
         else:
-            raise InputError(f"no record {record_id} of user {user} in {store}; nothing was deleted")
-    console.show_document(f"deleted from {store}", {"deleted": deleted}, json)
+            raise InputError(f"no record {record_id} of user {user} in {named(store)}; nothing was deleted")
+    console.show_document(f"deleted from {named(store)}", {"deleted": deleted}, json)
 
 
 def _add_session(opened: Memory, labelled: LabelledSession, user: str | None, before: int) -> dict[str, int]:
@@ -169,7 +169,7 @@ def _add_session(opened: Memory, labelled: LabelledSession, user: str | None, be
 
 def no_record(record_id: str, user: str, store: str) -> InputError:
     """The error of a record that this user does not have."""
-    return InputError(f"no record {record_id} of user {user} in {store}; `engrain memory list` shows the ids")
+    return InputError(f"no record {record_id} of user {user} in {named(store)}; `engrain memory list` shows the ids")
 
 
 def open_memory(

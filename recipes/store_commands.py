@@ -22,6 +22,7 @@ from engrain.recipes.memory_commands import (
     open_memory,
 )
 from engrain.runtime.errors import InputError
+from engrain.runtime.storage.files import named
 
 if TYPE_CHECKING:
     from engrain.runtime.storage.tabular import TabularStore
@@ -37,7 +38,7 @@ def copy(target: Target, store: StorePath = "memory.db", json: JsonFlag = False)
 
     with _stored(store) as source, _opened(target, source.embedder, source.dimension) as filled:
         counts = restore(filled, dump(source))
-    console.show_document(f"copied {store} to {target}", counts, json)
+    console.show_document(f"copied {named(store)} to {named(target)}", counts, json)
 
 
 @memory.command()
@@ -56,7 +57,7 @@ def export(lines: Lines, store: StorePath = "memory.db", json: JsonFlag = False)
         stream.flush()
         os.fsync(stream.fileno())
     partial.replace(path)
-    console.show_document(f"exported {store} to {path}", {"lines": count}, json)
+    console.show_document(f"exported {named(store)} to {path}", {"lines": count}, json)
 
 
 @memory.command("import")
@@ -71,7 +72,7 @@ def import_lines(lines: Lines, store: StorePath = "memory.db", json: JsonFlag = 
         identity, dimension = stated_embedder(stream.readline(), str(path))
     with path.open(encoding="utf-8") as stream, _opened(store, identity, dimension) as filled:
         counts = from_lines(stream, filled, str(path))
-    console.show_document(f"imported {path} into {store}", counts, json)
+    console.show_document(f"imported {path} into {named(store)}", counts, json)
 
 
 @memory.command()
@@ -95,7 +96,9 @@ def reembed(
             model.dimension,
             lambda records: embed(model, [dense_text(record) for record in records]),
         )
-    console.show_document(f"new vectors in {store}", {"records": done, "before": before, "now": model.identity}, json)
+    console.show_document(
+        f"new vectors in {named(store)}", {"records": done, "before": before, "now": model.identity}, json
+    )
 
 
 @memory.command()
@@ -112,7 +115,7 @@ def update(
         record = opened.update(record_id, text, user_id=user)
     if record is None:
         raise no_record(record_id, user, store)
-    console.show_document(f"updated in {store}", record.model_dump(mode="json"), json)
+    console.show_document(f"updated in {named(store)}", record.model_dump(mode="json"), json)
 
 
 @memory.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +17,17 @@ APPLICATION_ID = 0x456E6772
 
 _MAGIC = b"SQLite format 3\x00"
 _HEADER_BYTES = 100
+_PASSWORD = re.compile(r"(//[^/?:]*):[^/?]*@")
 
 
 def is_address(path: str | Path) -> bool:
     """Whether a store is a PostgreSQL database, not a file."""
     return str(path).startswith(("postgresql://", "postgres://"))
+
+
+def named(store: str | Path) -> str:
+    """A store as it may be shown: the password of an address is left out."""
+    return _PASSWORD.sub(r"\1:***@", str(store)) if is_address(store) else str(store)
 
 
 def check_file(path: Path) -> None:
@@ -87,7 +94,13 @@ def explain(error: sqlite3.Error, path: Path, wait_s: float = 0.0) -> str:
         return f"{path} is read-only; make the file and its folder writable"
     if "not a database" in text:
         return f"{path} is not a memory file; give another path"
-    if "malformed" in text or "disk I/O" in text:
+    if "disk I/O" in text:
+        # Not damage: a limit on file sizes, a failing disk, a share that went away. The write was rolled back.
+        return (
+            f"{path} could not be read or written ({text}); check the disk and limits on file sizes (`ulimit -f`); "
+            f"`engrain doctor --store {path}` says whether the file is sound"
+        )
+    if "malformed" in text:
         return f"{path} is damaged ({text}); restore a copy, or rescue it with `sqlite3 FILE .recover`"
     if "full" in text:
         return f"{path}: the disk is full; nothing of this write was kept"

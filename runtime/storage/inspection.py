@@ -36,6 +36,8 @@ def inspect_store(path: str | Path) -> list[str]:
     path = Path(path)
     if not path.exists():
         raise StoreError(f"there is no memory file {path}")
+    if not path.is_file():
+        raise StoreError(f"{path} is not a file; give a memory file")
     check_header(path)
     with read_only(path) as connection:
         version = check_version(connection, path)

@@ -257,6 +257,8 @@ def _explained(error: psycopg.Error) -> str:
     text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if "vector" in text and ("extension" in text or "not available" in text):
         return f"PostgreSQL: {text}; install pgvector on the server"
+    if "connection timeout" in text:
+        return f"PostgreSQL: {text}: the server does not answer; check host, port and network"
     if "timeout" in text:
         return f"PostgreSQL: {text}; another program holds a lock, try again when it is done"
     return f"PostgreSQL: {text}"

@@ -100,6 +100,22 @@ def test_doctor_reports_every_extra(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"python", "sqlite", "extra llm", "extra train", "disk"} <= set(checks)
 
 
+def test_doctor_shows_no_password(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "--store", "postgresql://ann:hidden@127.0.0.1:1/x", "--json"]) == 1
+    shown = capsys.readouterr()
+    assert "store postgresql://ann:***@127.0.0.1:1/x" in shown.out
+    assert "hidden" not in shown.out + shown.err
+
+
+def test_ctrl_c_is_told_and_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("engrain.recipes.plan.command", interrupt)
+    assert run(["plan", "gate/modernbert-paper"]) == 1
+    assert "interrupted; what was finished before is kept" in capsys.readouterr().err
+
+
 def test_export_leaves_what_is_not_a_bundle_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keep = tmp_path / "photos"
     keep.mkdir()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import sqlite3
 import threading
@@ -230,3 +231,21 @@ def test_vectors_that_do_not_fit_are_refused_by_the_store_itself(path: Path, mak
             store.write(Batch(batch.scope, batch.turns, batch.records, vectors))
     assert store.turns("ana") == []
     store.close()
+
+
+def test_a_limit_on_file_sizes_is_not_called_damage(filled: Path, make_batch: MakeBatch) -> None:
+    store = SQLiteStore(filled, "tiny@1", 4)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (filled.stat().st_size, hard))
+    try:
+        with pytest.raises(StoreError, match=r"could not be read or written .*ulimit -f"):
+            store.write(make_batch(*(f"more {number} " + "long words " * 50 for number in range(500))))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        store.close()
+    assert inspect_store(filled) == []
+
+
+def test_a_folder_is_no_memory_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is not a file"):
+        inspect_store(tmp_path)

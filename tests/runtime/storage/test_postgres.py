@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from engrain.runtime.errors import InputError, StoreError
@@ -15,6 +17,15 @@ def test_a_server_that_is_not_there_is_named_in_one_line() -> None:
         PostgresStore("postgresql://nobody@127.0.0.1:1/none", "tiny@1", 4, QUICK)
     with pytest.raises(StoreError, match="PostgreSQL: "):
         PostgresStore("postgresql://%zz", "tiny@1", 4, QUICK)
+
+
+def test_a_server_that_does_not_answer_is_not_taken_for_a_lock() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1]
+        with pytest.raises(StoreError, match="the server does not answer"):
+            PostgresStore(f"postgresql://nobody@127.0.0.1:{port}/none", "tiny@1", 4, QUICK)
 
 
 @pytest.mark.parametrize("name", ["", "Engrain", "a; DROP SCHEMA public", "1a", "x" * 64])
