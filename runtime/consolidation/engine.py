@@ -24,7 +24,7 @@ from engrain.runtime.schema import Change, MemoryRecord, Relation, Status
 from engrain.runtime.storage.changes import LINKS
 from engrain.runtime.storage.protocol import Store
 
-RULES = "rules-1"
+RULES = "rules-2"
 """Name of the rules in the store's marks; raised when they may find what they did not find before."""
 _FLUSH = 200
 """Targets without a change that are marked together."""

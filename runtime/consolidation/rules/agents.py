@@ -86,12 +86,14 @@ _AGENT = re.compile(
 )
 """The landlord raised the user's rent: somebody else acts on something of the user's."""
 _ON_USER = re.compile(
-    r"\W*(?:The|My|User's) (?:\w+ )?\w+ (?:has |have |had )?(?:took|taken|moved|put|switched|gave|given|let|weaned|transferred) (?:the user|user|me)\b", re.IGNORECASE
+    r"\W*(?:The|My|User's) (?:\w+ )?\w+ (?:has |have |had )?(?:took|taken|moved|put|switched|gave|given|let|weaned|transferred) (?:the user|user|me)\b",
+    re.IGNORECASE,
 )
 _OFFICES = wording.words("landlord landladi boss manag doctor teacher trainer coach tutor client")
 """Who may set what the user has, other than family and friends."""
 _ON_A_THING = re.compile(
-    rf"\W*(?:The|My|User's) (?P<who>(?:\w+ )?\w+) (?:has |have |had )?(?:{TURN_CUE.pattern}) (?:up |back |down )?the (?P<thing>\w+)\b", re.IGNORECASE
+    rf"\W*(?:The|My|User's) (?P<who>(?:\w+ )?\w+) (?:has |have |had )?(?:{TURN_CUE.pattern}) (?:up |back |down )?the (?P<thing>\w+)\b",
+    re.IGNORECASE,
 )
 
 

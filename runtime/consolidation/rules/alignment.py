@@ -13,6 +13,7 @@ from engrain.runtime.consolidation.rules import cues, wording
 from engrain.runtime.consolidation.rules.agents import acts_for_user
 from engrain.runtime.consolidation.rules.coverage import DAY_PARTS, residue, trim
 from engrain.runtime.consolidation.rules.equal import LIGHT, event_like
+from engrain.runtime.consolidation.rules.frames import changed_label, counts_again, is_verb, same_frame
 from engrain.runtime.consolidation.rules.matching import Struck, one_off
 from engrain.runtime.consolidation.rules.narrowing import OPPOSITE, acts, is_quantity, narrowed, not_opposite, plays
 from engrain.runtime.consolidation.rules.reading import Clause, Reading, people
@@ -130,65 +131,6 @@ def _same_slot(unit: Clause, sentence: Clause, older: Reading, newer: Reading, e
     )
 
 
-_ONE_VALUE = re.compile(
-    r"\W*(?:(?:User|I|We) |(?:User's|My) [\w -]+? )(?:works? as|lives? with|drives? (?=an? )|sleeps? (?:on|in)|sits? (?:at|in|by|next to)|"
-    r"(?:is|are) (?:in|on|at|set to|with)|(?:is|am) (?=(?:an? )?(?P<kind>[\w-]+ [\w-]+))|banks? with|rents? (?=an? )|reports? to|stays? (?:at|in|with)|likes? (?:his|her|their|my|the) \w+|commutes? by|rehearses? in|meets? (?:in|at|on))\s+"
-    r"(?:the |an? )?(?P<value>[^,.;]+)", re.IGNORECASE
-)
-"""What holds one value at a time, behind a verb that says so."""
-
-
-def same_frame(unit: Clause, sentence: Clause) -> bool:
-    """Whether two clauses are alike up to one value of a thing that has one at a time: works as a waiter, as a cook."""
-    now = cues.NOW_CUE.sub("", sentence.masked)
-    old, new = _ONE_VALUE.match(unit.masked), _ONE_VALUE.match(re.sub(r"\s{2,}", " ", now))
-    if old is None or new is None or cues.NOW_CUE.search(unit.masked):
-        return False
-    if unit.masked[: old.start("value")].casefold() != re.sub(r"\s{2,}", " ", now)[: new.start("value")].casefold():
-        return False
-    first, second = (found["value"].casefold().split() for found in (old, new))
-    if first == second or len(first) > 5 or len(second) > 5:
-        return False
-    # "Is a white belt", "is a yellow belt": what somebody is has one value only within one kind.
-    return old["kind"] is None or (len(first) == len(second) and len(first) > 1 and first[1:] == second[1:])
-
-
-_HAS = re.compile(r"\W*(?:User|I|We) (?:has|have|owns?|keeps?) (?:\d+|[a-z]+) [\w-]+(?: [\w-]+)?\W*$")
-
-
-def counts_again(lost: list[Token], gained: list[Token], unit: Clause, sentence: Clause) -> bool:
-    """Two sentences alike but for the number that somebody has of a thing: one cat, then two."""
-    numbers = len(lost) == len(gained) == 1 and lost[0].number and gained[0].number
-    return bool(numbers and _HAS.match(unit.masked) and _HAS.match(sentence.masked))
-
-
-def changed_label(lost: list[Token], unit: Clause, sentence: Clause, older: Reading) -> bool:
-    """Desk 14, then desk 31: the same noun counts off another number, and the newer sentence is about nothing else."""
-    before, after = _labels(unit), _labels(sentence)
-    same = {noun for noun in before.keys() & after.keys() if before[noun] != after[noun]}
-    others = {t.norm for t in sentence.tokens if not t.number and names_topic(t, sentence.text.rjust(sentence.end))}
-    return bool(same and any(mark.isdigit() for t in lost for mark in t.norm)) and others <= older.norms
-
-
-def _labels(clause: Clause) -> dict[str, str]:
-    """Nouns right before a number, with the number: desk 31, week 34."""
-    pairs = zip(clause.tokens, clause.tokens[1:], strict=False)
-    return {
-        first.norm: second.norm
-        for first, second in pairs
-        if second.number
-        and not first.number
-        and not first.date
-        and ":" not in second.norm
-        and clause.text[first.end - clause.start : second.start - clause.start] == " "
-    }
-
-
-def is_verb(token: Token, unit: Clause) -> bool:
-    """The word right behind a bare "User" or "I"."""
-    return bool(re.search(r"(?:^|\b)(?:User|I|We)\s+$", unit.text[: token.start - unit.start]))
-
-
 _SCHEDULE = wording.words(
     "meet fall hold leav arriv due date time place start end begin move chang cost amount back forward earlier later"
 )
@@ -235,11 +177,7 @@ def same_kind(lost: list[Token], gained: list[Token], unit: Clause, sentence: Cl
         between = unit.masked[lost[0].end - unit.start : lost[-1].start - unit.start]
         if re.search(r"\b(?:is|are|was|were|starts?|begins?|meets?)\b", between):
             return False  # the class on Monday is not the class on Thursday
-        if (
-            counted(lost, unit)
-            and counted(gained, sentence)
-            and not counted(lost, unit) & counted(gained, sentence)
-        ):
+        if counted(lost, unit) and counted(gained, sentence) and not counted(lost, unit) & counted(gained, sentence):
             return False  # litres of water are not cups of coffee
         if names or not kinds(lost, unit) <= kinds(gained, sentence):
             return False
@@ -287,7 +225,12 @@ def kinds(found: list[Token], clause: Clause) -> set[str]:
         before = re.search(r"(\w+)\s+$", clause.text[: token.start - clause.start])
         if not token.number or ":" in token.norm:
             continue
-        if before and before[1].lower() in {"at", "to", "until", "till"} and token.norm.isdigit() and int(token.norm) < 25:
+        if (
+            before
+            and before[1].lower() in {"at", "to", "until", "till"}
+            and token.norm.isdigit()
+            and int(token.norm) < 25
+        ):
             sorts |= {"clock", "number"} - ({"number"} if before[1].lower() == "at" else set())
         elif before and normalise(before[1].lower()) in _LABELS:
             sorts.add(before[1].lower())

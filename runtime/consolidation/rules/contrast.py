@@ -2,6 +2,7 @@
 
 "Ebba can't make it on Thursday, so squash is on Sunday"; "had said 310 crowns, but the receipt says 370".
 """
+# ruff: noqa: E501  (a pattern or table reads best on one line)
 
 from __future__ import annotations
 

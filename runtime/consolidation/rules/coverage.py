@@ -25,7 +25,9 @@ _HEAD_OF = {
     "visit": "see go travel", "degre": "studi enrol uni", "cours": "studi learn enrol", "lesson": "learn take", "seat": "sit",
 }  # fmt: skip
 """Nouns that need not be repeated, and words of which one must then say what they stand for."""
-_ADVERBS = wording.words("sinc until dure befor after insid near around without within besid everi twice onc daili togeth alon regular abroad here too well alway onlin part-tim full-tim")
+_ADVERBS = wording.words(
+    "sinc until dure befor after insid near around without within besid everi twice onc daili togeth alon regular abroad here too well alway onlin part-tim full-tim"
+)
 
 
 def covers(old: Clause, unit: Clause, optional: frozenset[str] = HEADS) -> bool:

@@ -44,7 +44,8 @@ MEND = (
 )
 """Words that take back what was said before."""
 MEND_CUE = re.compile(
-    rf"\b(?:{_any(MEND)})\b|\b(?:got|read|heard|noted|wrote|remembered|understood|copied|counted|typed) (?:\w+ ){{0,4}}wrong(?:ly)?\b|\bactually\b|^no,|\bmeant\b(?! to (?!say))", re.IGNORECASE
+    rf"\b(?:{_any(MEND)})\b|\b(?:got|read|heard|noted|wrote|remembered|understood|copied|counted|typed) (?:\w+ ){{0,4}}wrong(?:ly)?\b|\bactually\b|^no,|\bmeant\b(?! to (?!say))",
+    re.IGNORECASE,
 )
 
 ENDING = (

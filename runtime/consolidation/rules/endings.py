@@ -22,7 +22,9 @@ _DENIED = re.compile(
     re.IGNORECASE,
 )
 _ONCE = re.compile(r"(?:finished|completed)$", re.IGNORECASE)
-_UNDER_WAY = re.compile(r"\b(?:is|are|am|'m|'re)\s+\w+ing\b|\b(?:project|course|degree|studies|training|therapy|lease|contract)\b")
+_UNDER_WAY = re.compile(
+    r"\b(?:is|are|am|'m|'re)\s+\w+ing\b|\b(?:project|course|degree|studies|training|therapy|lease|contract)\b"
+)
 _ANOTHERS = re.compile(r"\s+(?:its|his|her|(?:a|an|one|some)\s)", re.IGNORECASE)
 _OFF_ROUTE = re.compile(
     r"\bstopped\s+(?:at|by|in|off|for|to|on|near|outside)\b|\bran\s+out\s+of\b|\boff\s+(?:the|a|an|my|their|user's)\b|\bover\s+(?:the|a|an|my|their|\d)|\bover to\b",

@@ -91,9 +91,7 @@ def _same_words(older: Reading, newer: Reading) -> bool:
         return False
     if _other_verb(older, newer) or (_happened(older) and not (told_again or shares_date(older, newer))):
         return False
-    if not mine or not (
-        mine == theirs or _restated(mine, theirs, newer) or (told_again and _nearly(mine, theirs, older, newer))
-    ):
+    if not mine or not (mine == theirs or _restated(mine, theirs, newer)):
         return False
     if not told_again and (_has_order(older) or _has_order(newer)) and _sequence(older) != _sequence(newer):
         return False
@@ -188,13 +186,6 @@ def _happened(reading: Reading) -> bool:
         and not clause.due
         and not re.search(r"\b(?:called|named) [A-Z]", reading.masked)
     )
-
-
-def _nearly(mine: frozenset[str], theirs: frozenset[str], older: Reading, newer: Reading) -> bool:
-    """One message told twice as an event: at most one plain word is left out the second time."""
-    odd = mine ^ theirs
-    named = {token.norm for reading in (older, newer) for token in reading.tokens if token.named or token.number}
-    return len(odd) <= 1 and odd <= mine and len(mine & theirs) >= 3 and not odd & named
 
 
 def _two_people(reading: Reading) -> bool:

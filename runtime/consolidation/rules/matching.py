@@ -241,7 +241,9 @@ def _strike(retraction: Retraction, unit: Clause, older: Reading, newer: Reading
     if retraction.kind is Kind.REMOVED:
         start, end = window(retraction.old.norms, unit)
         left = {token.norm for token in older.tokens if token.end <= start or token.start >= end}
-        only = older.masked.count("__") and not re.search(r"_[^_]+_", older.masked) and retraction.old.norms <= unit.norms
+        only = (
+            older.masked.count("__") and not re.search(r"_[^_]+_", older.masked) and retraction.old.norms <= unit.norms
+        )
         return Struck(start, end, whole=bool(only) or not left - wording.FRAME_WORDS - newer.norms)
     return Struck(start, end, whole=not residue(older, start, end, newer))
 

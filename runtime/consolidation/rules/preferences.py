@@ -29,7 +29,6 @@ _DEGREE = (
 _END = (
     r"(?=\s*(?:[,.;!?–—]|\s-\s|\bbut\b|\bthough\b|\bhowever\b|\bthan\b|\buntil\b|\bwhen\b|\band\b (?:now|user|i)\b|$))"
 )
-_SELF = r"(?:\s*(?:user|i)\s+)?"
 
 USED_TO_LIKE = re.compile(
     rf"\bused to\s+{_DEGREE}(?:(?:think|say|believe)\s+(?:that\s+)?(?:user|i)\s+{_DEGREE})?"
@@ -52,7 +51,8 @@ NOT_LIKED_ANY_MORE = re.compile(
     re.IGNORECASE,
 )
 NO_LONGER_LIKED = re.compile(
-    rf"\bno longer\s+{_DEGREE}(?:an?\s+)?(?:big\s+|huge\s+)?(?P<verb>{_LIKED}|{_DISLIKED}|scared of|afraid of)\s+(?P<old>.+?){_END}", re.IGNORECASE
+    rf"\bno longer\s+{_DEGREE}(?:an?\s+)?(?:big\s+|huge\s+)?(?P<verb>{_LIKED}|{_DISLIKED}|scared of|afraid of)\s+(?P<old>.+?){_END}",
+    re.IGNORECASE,
 )
 FORMER_FAVOURITE = re.compile(
     rf"(?:^|[,.;!?]\s|\bactually\b,?\s|\bthink\s)(?P<old>[^,.;!?]+?)\s+used to be\s+{_DEGREE}(?:a|one of|my|user's)?\s*[^,.;!?]*?favou?rite",

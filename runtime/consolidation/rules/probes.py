@@ -66,8 +66,7 @@ class WordIndex:
 def probes(newer: Reading) -> Iterator[frozenset[str]]:
     """Word sets of which an older record must hold one whole, to be a repetition, a refinement or an outdated state."""
     content = newer.norms - LIGHT - LIKING
-    for whole in {content, norms(normalised_body(newer.text)) - LIGHT - LIKING} - {frozenset()}:
-        yield whole
+    yield from {content, norms(normalised_body(newer.text)) - LIGHT - LIKING} - {frozenset()}
     if newer.foreign:
         return
     for retraction in newer.retractions:

@@ -4,6 +4,7 @@ Equal words are no proof of one event, and other words none of two. Where both r
 one day, what must agree is what tells events apart: names, numbers, people, denial. A verb may differ ("caught a pike",
 "pulled a pike"); an object may not, and a detail that only the newer record gives is no copy.
 """
+# ruff: noqa: E501  (a pattern or table reads best on one line)
 
 from __future__ import annotations
 
@@ -55,7 +56,13 @@ def _same_standing(older: Reading, newer: Reading) -> bool:
 
 
 def _due(reading: Reading) -> bool:
-    return any(re.search(r"\b(?:needs?|wants?|wanted|plans?|planned|going|used|tried|hoped) to\b|\bwill\b|\b(?:sometimes|often|usually|always|every)\b", s.masked) for s in reading.sentences)
+    return any(
+        re.search(
+            r"\b(?:needs?|wants?|wanted|plans?|planned|going|used|tried|hoped) to\b|\bwill\b|\b(?:sometimes|often|usually|always|every)\b",
+            s.masked,
+        )
+        for s in reading.sentences
+    )
 
 
 def _same_words(older: Reading, newer: Reading) -> bool:
@@ -89,7 +96,8 @@ def _days(reading: Reading) -> dict[int, str]:
     return {
         token.start: token.norm
         for token in reading.tokens
-        if token.number and not _is_year(token)
+        if token.number
+        and not _is_year(token)
         and any(token.start == m.start or abs(token.start - m.start) <= len(m.norm) + 4 for m in months)
     }
 

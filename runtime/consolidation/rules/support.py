@@ -4,9 +4,11 @@ Cues of change are common and values are alike; what makes two statements one is
 change needs a shared word that is no number, day, unit or verb of change, and the clause that carries the new value
 must be about that topic by most of its own words.
 """
+# ruff: noqa: E501  (a pattern or table reads best on one line)
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from engrain.runtime.consolidation.rules import cues, wording
@@ -106,12 +108,15 @@ def same_slot(mine: tuple[Token, ...], theirs: tuple[Token, ...], older: Reading
 
 
 def _slots(found: tuple[Token, ...], reading: Reading, other: Reading) -> set[str]:
-    pairs = zip(found, found[1:], strict=False)
+    pairs = itertools.pairwise(found)
     return {
         first.norm
         for first, second in pairs
-        if first.norm in other.norms and second.norm not in other.norms and not second.named
-        and names_topic(second, reading.text) and _ARTICLE.fullmatch(reading.text[first.end : second.start])
+        if first.norm in other.norms
+        and second.norm not in other.norms
+        and not second.named
+        and names_topic(second, reading.text)
+        and _ARTICLE.fullmatch(reading.text[first.end : second.start])
     }
 
 

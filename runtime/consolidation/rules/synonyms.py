@@ -1,4 +1,5 @@
 """Everyday words that mean the same in a statement about somebody's life, and phrases that stand for one word."""
+# ruff: noqa: E501  (a pattern or table reads best on one line)
 
 from __future__ import annotations
 
@@ -43,7 +44,10 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"\b(?:two|2) times\b", "twice"),
     (r"\bpass(?:ed|es) away\b", "died"),
     (r"\bturn(?:ed|s|ing)\b(?= (?:\d|[a-z]+(?:ty|teen)\b))", "born"),
-    (r"\b(?:more|older|longer) than\b(?= (?:\d|(?:two|three|four|five|six|seven|eight|nine|ten|twelve|[a-z]+ty|[a-z]+teen)\b))", "over"),
+    (
+        r"\b(?:more|older|longer) than\b(?= (?:\d|(?:two|three|four|five|six|seven|eight|nine|ten|twelve|[a-z]+ty|[a-z]+teen)\b))",
+        "over",
+    ),
     (r"\byears old\b|\byears of age\b|\baged\b", "age"),
     (r"\bin charge of\b", "responsible"),
     (r"\b(?:came|come|comes|brought|gave|given) back\b", "returned"),

@@ -126,7 +126,11 @@ def _same_scope(setting: Setting, unit: Clause, older: Reading, newer: Reading) 
 def _held_value(unit: Clause, older: Reading, setting: Setting) -> Clause | None:
     """The stretch with the older value: behind the verb, or, where no verb of being is, everything that is not the
     attribute."""
-    found = _LABELLED.match(older.masked[unit.start : unit.end]) and _LABELLED.match(older.masked) or _TURNED.search(older.masked, unit.start, unit.end) or _HELD.search(older.masked, unit.start, unit.end)
+    found = (
+        (_LABELLED.match(older.masked[unit.start : unit.end]) and _LABELLED.match(older.masked))
+        or _TURNED.search(older.masked, unit.start, unit.end)
+        or _HELD.search(older.masked, unit.start, unit.end)
+    )
     if found is None:
         return unit
     # "User's status of the project is X": the attribute must be on the left side.

@@ -93,7 +93,10 @@ _PUT_OFF = re.compile(
 def unmeant(newer: Reading, anchor: Clause) -> bool:
     """Joked, denied, claimed by somebody else or only possible: no correction either."""
     sentence = next((s for s in newer.sentences if s.start <= anchor.start < s.end), anchor)
-    return bool(_CLAIMED.match(sentence.masked) or _JOKED.search(sentence.masked) or _UNREAL.search(sentence.masked)) or sentence.hedged
+    return (
+        bool(_CLAIMED.match(sentence.masked) or _JOKED.search(sentence.masked) or _UNREAL.search(sentence.masked))
+        or sentence.hedged
+    )
 
 
 _JOKED = re.compile(

@@ -134,9 +134,7 @@ ONE_OFF = re.compile(
     re.IGNORECASE,
 )
 SECOND = re.compile(r"\b(?:also|too|as well|another|second|additional(?:ly)?|on top of|sometimes|in addition)\b", re.I)
-RETURN = re.compile(r"\b(?:back|again|return(?:ed|s|ing)?|once more|anew|re-?(?:joined|started|opened))\b", re.I)
 PAST_HABIT = re.compile(r"\bused to\b|\bformerly\b|\bpreviously\b|\bin the past\b|\bbefore \d{4}\b", re.I)
-PAST_CHANGE = re.compile(r"\bused to\b", re.I)
 
 OBLIGATION = re.compile(
     r"\b(?:need(?:s|ed)? to|ha(?:s|ve|d) to|must|should|want(?:s|ed)? to|plan(?:s|ned|ning)? (?:to|on|out)?|going to|"
