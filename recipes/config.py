@@ -84,6 +84,12 @@ class GateRecipe(GateConfig):
         le=1.0,
         description="Also fit a cascade's first stage that keeps this share of validation positives; empty: none.",
     )
+    first_stage_share: float = Field(
+        default=0.0, ge=0.0, le=10.0, description="How much of the first stage's logit is added to the encoder's."
+    )
+    first_stage_data: GateData | None = Field(
+        default=None, description="Rows that the first stage learns from beside the training rows; empty: none."
+    )
     licence: str = Field(default="", description="Licence of the exported weights; base model and data decide it.")
 
     @property

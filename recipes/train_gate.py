@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engrain.models.gate.evaluation import measure_gate
 from engrain.recipes import console
@@ -18,7 +19,8 @@ from engrain.recipes.loading import load_recipe, recipe_hash
 from engrain.runtime.bundle import ThresholdChoice
 from engrain.runtime.errors import RecipeError
 from engrain.runtime.gate_calibration import Calibration
-from engrain.runtime.gate_cascade import FIRST_STAGE_FILE
+from engrain.runtime.gate_cascade import FIRST_STAGE_FILE, FirstStage
+from engrain.runtime.schema import GateExample
 
 RUN_FILE = "run.json"
 SHOWN = ("auprc", "prevalence", "kept_share", "recall", "precision", "f1", "kept_at_paper_recall")
@@ -61,6 +63,8 @@ def train(recipe: GateRecipe, *, resume: bool = False) -> dict[str, Any]:
 
 def check_ends(recipe: GateRecipe, rows: GateRows) -> None:
     """Refuse before training what would end it without a result: nothing to evaluate or to calibrate on."""
+    if recipe.first_stage_recall is None and (recipe.first_stage_share or recipe.first_stage_data):
+        raise RecipeError("first_stage_share and first_stage_data want a first stage: set first_stage_recall")
     positives = sum(example.label for example in rows.test)
     if positives in (0, len(rows.test)):
         raise RecipeError(
@@ -85,13 +89,11 @@ def train_seed(recipe: GateRecipe, rows: GateRows, seed: int, folder: Path, *, r
     if not run.first:
         # Ranks after the first have nothing to write; all of them leave training with the same weights.
         return {"seed": seed, "evaluation": None}
-    if recipe.first_stage_recall is not None:
-        from engrain.models.gate.cascade import fit_first_stage
-
-        stage = fit_first_stage(rows.train, rows.validation, recall=recipe.first_stage_recall)
+    stage = first_stage(recipe, rows)
+    if stage is not None:
         stage.save(folder / FIRST_STAGE_FILE)
-    chosen = operating_point(recipe, rows, run.best)
-    evaluation = evaluate(run.best, rows, chosen)
+    chosen = operating_point(recipe, rows, run.best, stage)
+    evaluation = evaluate(run.best, rows, chosen, stage)
     document = {
         "recipe": recipe.model_dump(mode="json"),
         "seed": seed,
@@ -124,15 +126,41 @@ class OperatingPoint:
     threshold: ThresholdChoice
 
 
-def operating_point(recipe: GateRecipe, rows: GateRows, checkpoint: Path) -> OperatingPoint:
+def first_stage(recipe: GateRecipe, rows: GateRows) -> FirstStage | None:
+    """The first stage that the recipe asks for, from the training rows and those that only it reads."""
+    if recipe.first_stage_recall is None:
+        return None
+    from engrain.models.gate.cascade import fit_first_stage
+
+    more = gate_rows(recipe.first_stage_data, with_test=False).train if recipe.first_stage_data else ()
+    return fit_first_stage(
+        [*rows.train, *more], rows.validation, recall=recipe.first_stage_recall, share=recipe.first_stage_share
+    )
+
+
+def _scores(checkpoint: Path, examples: Sequence[GateExample], stage: FirstStage | None) -> NDArray[np.float64]:
+    """Raw probabilities of N examples, with the first stage's share: what an exported bundle gives."""
+    from engrain.models.gate.calibration import logit
+    from engrain.models.gate.scoring import score_examples
+
+    scores = score_examples(checkpoint, examples)
+    if stage is None or not stage.share:
+        return scores
+    logits = stage.add(logit(scores), [example.target.text for example in examples])
+    added: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, -logits))
+    return added
+
+
+def operating_point(
+    recipe: GateRecipe, rows: GateRows, checkpoint: Path, stage: FirstStage | None = None
+) -> OperatingPoint:
     """Calibration and threshold as the recipe wants them, fixed on validation before anything else is scored."""
     if recipe.calibration == "none" and recipe.threshold_rule is None:
         return OperatingPoint(Calibration(), recipe.threshold)
     from engrain.models.gate.calibration import fit_calibration
-    from engrain.models.gate.scoring import score_examples
     from engrain.models.gate.threshold import choose_threshold
 
-    scores = score_examples(checkpoint, rows.validation)
+    scores = _scores(checkpoint, rows.validation, stage)
     labels = [example.label for example in rows.validation]
     name = f"{len(labels)} validation rows of {recipe.name}"
     calibration = fit_calibration(labels, scores, recipe.calibration, fitted_on=name)
@@ -142,15 +170,15 @@ def operating_point(recipe: GateRecipe, rows: GateRows, checkpoint: Path) -> Ope
     return OperatingPoint(calibration, threshold)
 
 
-def evaluate(checkpoint: Path, rows: GateRows, point: OperatingPoint) -> dict[str, Any]:
+def evaluate(
+    checkpoint: Path, rows: GateRows, point: OperatingPoint, stage: FirstStage | None = None
+) -> dict[str, Any]:
     """Measures over all evaluation rows, and over those whose words no training row has.
 
     Raw scores are kept beside the checkpoint in `scores.npy`, in row order.
     """
-    from engrain.models.gate.scoring import score_examples
-
     console.say(f"scoring {len(rows.test)} evaluation turns")
-    raw = score_examples(checkpoint, rows.test)
+    raw = _scores(checkpoint, rows.test, stage)
     np.save(checkpoint.parent / "scores.npy", raw, allow_pickle=False)
     scores = point.calibration.apply(raw)
     labels = [example.label for example in rows.test]

@@ -27,6 +27,7 @@ class Gate:
         tokenizer: Tokenizer,
         session: EncoderSession,
         first_stage: FirstStage | None = None,
+        cascade: bool = False,
     ) -> None:
         if manifest.k is None or manifest.threshold is None:
             raise BundleError(f"the gate bundle '{manifest.name}' lacks k or a threshold; export it again")
@@ -37,7 +38,7 @@ class Gate:
         self.context_tokens_cut = 0
         self.targets_cut = 0
         self.rejected_early = 0
-        self._first_stage = first_stage
+        self._first_stage, self._cascade = first_stage, cascade and first_stage is not None
         self._tokenizer, self._session = tokenizer, session
 
     @classmethod
@@ -63,8 +64,8 @@ class Gate:
             raise BundleError(f"{folder} has no {precision} weights ({file}); export the gate again, with int8")
         if cascade and FIRST_STAGE_FILE not in manifest.files:
             raise BundleError(f"{folder} has no first stage; train with first_stage_recall and export the gate again")
-        first_stage = FirstStage.load(folder / FIRST_STAGE_FILE) if cascade else None
-        return cls(manifest, tokenizer, EncoderSession.open(folder, threads, file), first_stage)
+        first_stage = FirstStage.load(folder / FIRST_STAGE_FILE) if FIRST_STAGE_FILE in manifest.files else None
+        return cls(manifest, tokenizer, EncoderSession.open(folder, threads, file), first_stage, cascade)
 
     def score(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Admission probabilities, N, for (context oldest first, target) pairs; equation 1's p_t, calibrated as the
@@ -74,7 +75,7 @@ class Gate:
         not fit is added to `context_tokens_cut` and `targets_cut`; turns that a cascade's first stage rejects have
         probability 0 and are counted in `rejected_early`. Raises `InputError` for an empty target.
         """
-        if self._first_stage is None:
+        if self._first_stage is None or not self._cascade:
             return self._encode(pairs)
         for _, target in pairs:
             if not target.text.strip():
@@ -92,6 +93,8 @@ class Gate:
         self.context_tokens_cut += sum(row.context_tokens_cut for row in packed)
         self.targets_cut += sum(1 for row in packed if row.target_tokens_cut)
         logits = self._session.run([row.ids for row in packed]).astype(np.float64)
+        if self._first_stage is not None:
+            logits = self._first_stage.add(logits, [target.text for _, target in pairs])
         # exp(-log(1 + e^-x)) is the sigmoid without overflow.
         probabilities: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, -logits))
         return self._calibration.apply(probabilities)

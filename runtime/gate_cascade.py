@@ -1,15 +1,18 @@
 """A cheap first stage before a gate's encoder: word counts reject the obvious, microseconds a turn. Not in the paper.
 
     z = b + sum over distinct words and pairs of neighbours f of w[hash(f)]        reject when z < cut
+    the turn's logit: the encoder's + share * z
 
 It looks at the target alone. `engrain.models.gate.cascade` fits w and b, and sets the cut so that next to no positive
-of the validation rows is rejected; what it passes, the encoder judges as without it.
+of the validation rows is rejected. Rejecting is a choice when a bundle is opened; the share, 0 unless a recipe gives
+one, is a part of the gate: words can be learned from many more turns than an encoder has time to read.
 """
 
 from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -26,11 +29,13 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*|[?!]|[^\x00-\x7f]")
 
 @dataclass(frozen=True)
 class FirstStage:
-    """Weights of BUCKETS hashed features (float32), a bias, and the logit below which a turn is rejected."""
+    """Weights of BUCKETS hashed features (float32), a bias, the logit below which a turn is rejected, and how much of
+    the logit is added to the encoder's."""
 
     weights: NDArray[np.float32]
     bias: float
     cut: float
+    share: float = 0.0
 
     @classmethod
     def load(cls, path: Path) -> FirstStage:
@@ -39,17 +44,24 @@ class FirstStage:
             values = np.load(path, allow_pickle=False)
         except (OSError, ValueError) as error:
             raise BundleError(f"{path} cannot be read ({error}); export the gate again") from error
-        if values.shape != (BUCKETS + 2,) or values.dtype != np.float32:
-            raise BundleError(f"{path} holds {values.dtype} {values.shape}, not {BUCKETS + 2} float32; export it again")
-        return cls(values[2:], float(values[0]), float(values[1]))
+        if values.shape != (BUCKETS + 3,) or values.dtype != np.float32:
+            raise BundleError(f"{path} holds {values.dtype} {values.shape}, not {BUCKETS + 3} float32; export it again")
+        return cls(values[3:], *(float(value) for value in values[:3]))
 
     def save(self, path: Path) -> None:
-        """One array: bias, cut, weights."""
-        np.save(path, np.concatenate([[self.bias, self.cut], self.weights]).astype(np.float32), allow_pickle=False)
+        """One array: bias, cut, share, weights."""
+        head = [self.bias, self.cut, self.share]
+        np.save(path, np.concatenate([head, self.weights]).astype(np.float32), allow_pickle=False)
 
     def logit(self, text: str) -> float:
         """The first stage's own score of a target."""
         return self.bias + float(self.weights[features(text)].sum())
+
+    def add(self, logits: NDArray[np.float64], texts: Sequence[str]) -> NDArray[np.float64]:
+        """The encoder's logits of N targets, with this stage's share."""
+        if not self.share:
+            return logits
+        return logits + self.share * np.array([self.logit(text) for text in texts])
 
     def passes(self, text: str) -> bool:
         """Whether the encoder shall look at this target."""

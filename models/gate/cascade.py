@@ -17,11 +17,17 @@ _MARGIN = 2.5
 
 
 def fit_first_stage(
-    train: Sequence[GateExample], validation: Sequence[GateExample], *, recall: float = 0.999, strength: float = 0.3
+    train: Sequence[GateExample],
+    validation: Sequence[GateExample],
+    *,
+    recall: float = 0.999,
+    strength: float = 0.3,
+    share: float = 0.0,
 ) -> FirstStage:
     """A first stage that rejects at most 1 - `recall` of the validation positives, less a margin.
 
-    `strength` is the inverse of the L2 penalty. Raises `InputError` when either set has labels of one class only.
+    `strength` is the inverse of the L2 penalty; `share` of its logit is added to the encoder's. Raises
+    `InputError` when either set has labels of one class only.
     """
     from scipy.sparse import csr_matrix
     from sklearn.linear_model import LogisticRegression
@@ -37,4 +43,4 @@ def fit_first_stage(
     stage = FirstStage(model.coef_[0].astype(np.float32), float(model.intercept_[0]), 0.0)
     positive = np.sort([stage.logit(row.target.text) for row in validation if row.label])
     lost = int(np.floor((1.0 - recall) * len(positive) + 1e-9))
-    return FirstStage(stage.weights, stage.bias, float(positive[lost]) - _MARGIN)
+    return FirstStage(stage.weights, stage.bias, float(positive[lost]) - _MARGIN, share)

@@ -69,6 +69,7 @@ def recipe(tiny: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
         "calibration": "temperature",
         "threshold_rule": {"method": "recall", "recall": 0.9},
         "first_stage_recall": 0.99,
+        "first_stage_share": 0.5,
     }
     path = folder / "tiny.yaml"
     path.write_text(yaml.safe_dump(document), encoding="utf-8")

@@ -178,9 +178,26 @@ def test_a_cascade_rejects_early_and_leaves_the_rest_alone(tiny_run: GateRun, tm
         cascade.score([((), Utterance(speaker="user", text=" "))])
 
 
+def test_a_first_stages_share_is_added_to_every_logit(tiny_run: GateRun, tmp_path: Path, bundle: Path) -> None:
+    weights = np.zeros(BUCKETS, dtype=np.float32)
+    weights[features("drop")] = -3.0
+    run = tiny_run.best.parent
+    FirstStage(weights, 1.0, -1e9, 0.5).save(run / FIRST_STAGE_FILE)
+    try:
+        shared = export_gate(run, tmp_path / "shared", threshold=THRESHOLD, metrics={}, int8=False)
+    finally:
+        (run / FIRST_STAGE_FILE).unlink()
+    asked = pairs(20)
+    plain, stage = Gate.load(bundle, threads=1).score(asked), FirstStage.load(shared / FIRST_STAGE_FILE)
+    wanted = np.log(plain / (1 - plain)) + 0.5 * np.array([stage.logit(target.text) for _, target in asked])
+    for cascade in (False, True):
+        scores = Gate.load(shared, threads=1, cascade=cascade).score(asked)
+        np.testing.assert_allclose(np.log(scores / (1 - scores)), wanted, atol=1e-4)
+
+
 def test_a_broken_first_stage_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "short.npy", np.zeros(5, dtype=np.float32))
-    with pytest.raises(BundleError, match="not 16386 float32"):
+    with pytest.raises(BundleError, match="not 16387 float32"):
         FirstStage.load(tmp_path / "short.npy")
     (tmp_path / "text.npy").write_text("no array")
     with pytest.raises(BundleError, match="cannot be read"):
