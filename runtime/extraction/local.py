@@ -267,7 +267,10 @@ def _base_folder(name: str) -> Path:
     from transformers.utils.hub import cached_file
 
     for known in ("model.safetensors", "model.safetensors.index.json"):
-        found = cached_file(name, known, _raise_exceptions_for_missing_entries=False)
+        try:
+            found = cached_file(name, known, _raise_exceptions_for_missing_entries=False)
+        except OSError:  # Not the name of a repository, or no way to the hub.
+            found = None
         if found is not None:
             return Path(found).parent
     raise InputError(f"{name} is neither a folder nor a model with safetensors weights; give base=<folder>")

@@ -205,6 +205,8 @@ def test_an_adapter_and_another_base_are_refused(adapter_bundle: Path, base: Pat
         LocalGenerator.load(adapter_bundle, base=other)
     with pytest.raises(InputError, match="holds no safetensors weights"):
         LocalGenerator.load(adapter_bundle, base=tmp_path)
+    with pytest.raises(InputError, match="neither a folder nor a model"):
+        LocalGenerator.load(adapter_bundle, base=tmp_path / "nowhere")
 
 
 def test_an_adapter_of_a_package_asks_for_its_base(adapter_bundle: Path, base: Path) -> None:
