@@ -67,7 +67,7 @@ def speaks_against(older: Reading, newer: Reading, anchor: Clause, may_return: b
     text = sentence.masked
     if _OPINION.search(text) or _CLAIMED.match(text) or _ADVISED.match(text):
         return "somebody's opinion"
-    if sentence.hedged or _UNREAL.search(text):
+    if sentence.hedged or _UNREAL.search(text) or _JOKED.search(text):
         return "not stated as true"
     if _UNTIL.search(text) and not _PUT_OFF.search(text) and not _UNTIL.search(older.masked):
         return "only until a day"
