@@ -21,7 +21,7 @@ from engrain.recipes.memory_commands import (
     open_memory,
 )
 from engrain.runtime.errors import InputError
-from engrain.runtime.storage.files import named
+from engrain.runtime.storage.files import is_address, named
 from engrain.runtime.timestamps import parse_timestamp
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def consolidate(
     key: Annotated[str, typer.Option(help="Environment variable with the endpoint's key.")] = "",
     update: Annotated[bool, typer.Option(help="DimMem's update instead of SLICE-Mem's relations.")] = False,
     ledger: Annotated[
-        str | None, typer.Option(help="Ledger of paid calls; beside the memory file if left out.")
+        str | None,
+        typer.Option(help="Ledger of paid calls; beside the memory file if left out, ledger.db for a server."),
     ] = None,
     json: JsonFlag = False,
 ) -> None:
@@ -59,7 +60,7 @@ def consolidate(
         else:
             from engrain.runtime.llm.ledger import Ledger
 
-            with Ledger(Path(ledger or f"{store}.ledger.db")) as opened_ledger:
+            with Ledger(Path(ledger or _ledger_beside(store))) as opened_ledger:
                 asked = _model(opened, endpoint, model, key, update, opened_ledger)
                 report = Consolidator(opened.store, models=[asked]).run(user)
         texts = _texts(opened, user)
@@ -69,6 +70,11 @@ def consolidate(
         return
     _show_changes(f"{len(report.changes)} changes", report.changes, texts)
     console.show_fields("counts", dict(sorted(report.counts.items())))
+
+
+def _ledger_beside(store: str) -> str:
+    """Where paid calls are kept: an address of a server, with its password, is no place for a file."""
+    return "ledger.db" if is_address(store) else f"{store}.ledger.db"
 
 
 @memory.command()

@@ -87,15 +87,30 @@ def open_choice(choice: CorpusChoice) -> Source:
     )
 
 
+def open_choices(choices: Sequence[CorpusChoice]) -> dict[CorpusChoice, Source]:
+    """The readers of several corpora; one error names all that cannot be opened."""
+    opened: dict[CorpusChoice, Source] = {}
+    faults = []
+    for choice in choices:
+        try:
+            opened[choice] = open_choice(choice)
+        except InputError as error:
+            faults.append(str(error))
+    if faults:
+        raise InputError("\n".join(faults))
+    return opened
+
+
 def gather(recipe: LabelRecipe, limit: int | None = None) -> Asked:
     """Draw every corpus's candidates; raises before anything is paid for when one has too few user turns."""
     drawn: dict[str, Drawn] = {}
     leaks: dict[str, SessionLeaks] = {}
     sources = []
     against = recipe.benchmarks if recipe.corpora else ()
-    benchmarks = index_benchmarks({choice.name: open_choice(choice).sessions() for choice in against})
+    opened = open_choices((*against, *recipe.corpora))
+    benchmarks = index_benchmarks({choice.name: opened[choice].sessions() for choice in against})
     for choice in recipe.corpora:
-        source = open_choice(choice)
+        source = opened[choice]
         corpus = source.info.name
         if corpus in drawn:
             raise InputError(f"two of the recipe's corpora are called {corpus}; name each corpus once")

@@ -30,9 +30,14 @@ Bundles = Annotated[
 ]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 EXTRACTORS = ("none", "bundle", *RULES)
+_EXTRACTORS_HELP = (
+    "none, turns are kept as given; bundle, the language model of --bundles (extra local); "
+    "dependency, rules over a spaCy parse (extra spacy); dependency/hanlp, the same over HanLP's (extra hanlp)"
+)
 DEFAULT_BUNDLES = "runs/quickstart/bundles"
 # Shown on one line of a table; --json and `show` give the whole.
 SHOWN_CHARACTERS = 100
+SHOWN_ID = 16
 
 
 @memory.command()
@@ -54,7 +59,7 @@ def add(
         str | None, typer.Option(help="Zone of times without an offset; LoCoMo and Memora: UTC when left out.")
     ] = None,
     gate: Annotated[bool, typer.Option(help="Let the gate choose what is kept.")] = True,
-    extractor: Annotated[str, typer.Option(help=f"Who writes records: {', '.join(EXTRACTORS)}.")] = "none",
+    extractor: Annotated[str, typer.Option(help=f"Who writes records: {_EXTRACTORS_HELP}.")] = "none",
     json: JsonFlag = False,
 ) -> None:
     """Store turns; admitted ones become searchable records. Adding the same turns again adds nothing."""
@@ -80,11 +85,16 @@ def search(
     bundles: Bundles = DEFAULT_BUNDLES,
     top_k: Annotated[int, typer.Option("--top-k", help="Hits at most.")] = 5,
     include_rejected: Annotated[bool, typer.Option(help="Also search what the gate rejected.")] = False,
+    asked_at: Annotated[
+        str | None, typer.Option(help="When the question is asked, for `last week` and the like; now when left out.")
+    ] = None,
     json: JsonFlag = False,
 ) -> None:
     """Find memories: lexical and dense routes, fused; each hit with its provenance and its score by route."""
     with open_memory(store, bundles, existing=True) as opened:
-        result = opened.search(query, user_id=user, top_k=top_k, include_rejected=include_rejected, explain=True)
+        result = opened.search(
+            query, user_id=user, top_k=top_k, include_rejected=include_rejected, asked_at=asked_at, explain=True
+        )
     hits = [hit.model_dump(mode="json") for hit in result.results]
     if json:
         console.show_json({"query": query, "user_id": user, "results": hits})
@@ -93,7 +103,7 @@ def search(
         (round(hit.score, 4), hit.record.content[:SHOWN_CHARACTERS], _source(hit.record), hit.why)
         for hit in result.results
     ]
-    console.show_table(f"{len(rows)} hits", ("score", "memory", "source", "why"), rows)
+    console.show_table(f"{len(rows)} {'hit' if len(rows) == 1 else 'hits'}", ("score", "memory", "source", "why"), rows)
 
 
 @memory.command("list")
@@ -215,4 +225,6 @@ def _counts(result: Any) -> dict[str, int]:
 
 
 def _source(record: Any) -> str:
-    return f"{record.source_speaker} {record.source_time:%Y-%m-%d %H:%M} {', '.join(record.source_turn_ids)}"
+    """Who said it, when, and in which turns; ids that were made up for want of one are cut (`show` has them whole)."""
+    turns = (name if len(name) <= SHOWN_ID else f"{name[: SHOWN_ID - 1]}…" for name in record.source_turn_ids)
+    return f"{record.source_speaker} {record.source_time:%Y-%m-%d %H:%M} {', '.join(turns)}"

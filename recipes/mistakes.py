@@ -12,6 +12,8 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 _PREFIXES = ("Value error, ", "Assertion failed, ")
+_SHOWN_VALUE = 120
+"""Characters of a wrong value; `reprlib` cuts its width, not its depth."""
 R = TypeVar("R", bound=BaseModel)
 
 
@@ -73,7 +75,7 @@ def _describe(item: Any, model: type[BaseModel]) -> str:
     message = item["msg"]
     for prefix in _PREFIXES:
         message = message.removeprefix(prefix)
-    value = f"{reprlib.repr(item['input'])}: " if place.keys else ""
+    value = f"{reprlib.repr(item['input'])[:_SHOWN_VALUE]}: " if place.keys else ""
     return f"{place.path}: {value}{message}"
 
 

@@ -28,7 +28,7 @@ class ChatSource(DialogueSource):
         name="chat",
         licence="as its owner states",
         citation="",
-        home="its owner",
+        home="your own application: `messages` or `conversations`, one chat a line",
         roles={
             **dict.fromkeys(("user", "human"), Role.USER),
             **dict.fromkeys(("assistant", "gpt", "model", "bot", "chatgpt", "function_call"), Role.ASSISTANT),

@@ -29,6 +29,8 @@ from engrain.runtime.schema import (
 )
 from engrain.runtime.timestamps import parse_timestamp
 
+_CHAT_KEYS = frozenset({"messages", "conversations"})
+"""What a row has that is a chat, and not a session of this form."""
 DEFAULT_ROLES: Mapping[str, Role] = {role.value: role for role in Role}
 
 
@@ -84,6 +86,8 @@ class JsonlSource:
         seen: set[tuple[str, str]] = set()
 
         def build(value: Any) -> LabelledSession:
+            if isinstance(value, dict) and not _CHAT_KEYS.isdisjoint(value):
+                raise InputError("a chat in the OpenAI or ShareGPT form; read it as `chat` (--format chat)")
             labelled = self._session(_SessionRow.model_validate(value))
             _refuse_repeats(labelled.session, seen)
             return labelled

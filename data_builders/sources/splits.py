@@ -49,7 +49,8 @@ def choose_files(
         return {(splits or ("file",))[0]: [root]}, ()
     if not root.is_dir():
         raise InputError(
-            f"{root} is no folder and no file; give the place of {corpus.name}, which is to be had from {corpus.home}"
+            f"{root} is no folder and no file; give the place of {corpus.name}, as its `root` in a recipe or as an "
+            f"argument of the command; it is to be had from {corpus.home}"
         )
     found = {split: paths for split in corpus.files if (paths := find_files(root, corpus.files[split]))}
     wanted = tuple(splits) if splits else _default_splits(corpus, found)

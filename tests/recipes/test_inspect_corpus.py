@@ -106,7 +106,7 @@ def test_the_tables_show_texts_as_they_are(chats: Path, words: Path, capsys: pyt
         (("chat", "--root", "chats.jsonl", "--tokenizer", "./none"), "./none is not a folder"),
         (("chat", "--root", "chats.jsonl", "--tokenizer", "empty"), "no tokenizer in empty"),
         (("chat", "--root", "chats.jsonl", "--split", "dev"), "chat has no split dev; it has all"),
-        (("jsonl", "--root", "chats.jsonl"), "session_id: Field required"),
+        (("jsonl", "--root", "chats.jsonl"), "a chat in the OpenAI or ShareGPT form; read it as `chat`"),
     ],
 )
 def test_bad_input_is_one_message(

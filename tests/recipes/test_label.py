@@ -150,6 +150,13 @@ def test_bad_input_is_told_before_any_paid_call(
     assert not server.service.bodies
 
 
+def test_every_corpus_that_is_absent_is_named_at_once(server: TeacherServer, tmp_path: Path, capsys: Capture) -> None:
+    corpora = [{"name": name, "root": str(tmp_path / f"no-{name}")} for name in ("msc", "chat")]
+    said = say(capsys, "label", str(write_recipe(tmp_path, server.url, corpora=corpora)), "--dry-run", code=2)
+    assert "no-msc is no folder" in said and "no-chat is no folder" in said and "`root` in a recipe" in said
+    assert not server.service.bodies
+
+
 def memora(root: Path, personas: tuple[str, ...], share: bool) -> dict[str, Any]:
     """A small Memora with a quarterly split; without `share` none of its turns is a positive."""
     for split, people in (("quarterly", personas), ("weekly", ("cook", "writer"))):

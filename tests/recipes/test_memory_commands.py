@@ -86,6 +86,19 @@ def test_a_question_that_is_no_utf8_is_answered_and_shown(cli: Cli) -> None:
     assert (found["query"], len(found["results"])) == ("bees \udcff", 1)
 
 
+def test_a_question_is_asked_at_a_moment_and_a_hit_is_shown_with_its_source(
+    cli: Cli, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day, text in (("02", "I painted the kitchen."), ("20", "I painted the hall.")):
+        cli("add", "--text", text, "--user", "ben", "--time", f"2026-05-{day}T10:00:00+00:00", "--no-gate")
+    asked = ("search", "What did I paint yesterday?", "--user", "ben", "--asked-at")
+    assert len(cli(*asked, "2026-05-21T09:00:00+00:00")["results"]) == 2
+    assert "asked_at" in cli(*asked, "last spring", code=2)
+    assert run(["memory", "search", "hall", "--user", "ben", "--top-k", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 hit" in shown and "1 hits" not in shown and "2026-05-20" in shown
+
+
 def test_the_dependency_extractor_writes_records_without_a_model(cli: Cli) -> None:
     told = ("--user", "ben", "--time", "2026-05-02T10:00:00+02:00", "--no-gate", "--extractor", "dependency")
     assert cli("add", "--text", "Last year I moved to Utrecht because of my job.", *told)["records"] == 1
