@@ -133,6 +133,7 @@ def _manifest(
         "style": config.window.style.value,
         "window_size": config.window.size,
         "window_overlap": config.window.overlap,
+        "keep_words": config.model.keep_words,
         "max_new_tokens": config.decoding.max_new_tokens,
         "batch_size": config.decoding.batch_size,
         "constrain": config.decoding.constrain and not config.model.thinking,

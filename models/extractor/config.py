@@ -22,6 +22,12 @@ class ExtractorModelConfig(Contract):
 
     base: str = Field(default="Qwen/Qwen3-4B", description="Causal LM: hub name, folder, or package:<distribution>.")
     prompt: str = Field(default="full", description="Extraction prompt: full, or compact for small tuned models.")
+    keep_words: float = Field(
+        default=1.0,
+        gt=0.0,
+        le=1.0,
+        description="Share of a message's words that prompt compression leaves; the paper's option has 0.8.",
+    )
     thinking: bool = Field(default=False, description="Let a template that knows thinking use it (the paper: off).")
     max_length: int = Field(
         default=4096, ge=64, le=131_072, description="Tokens of prompt and answer; longer examples are left out."

@@ -67,7 +67,7 @@ def encode_example(tokenizer: Any, example: ExtractionExample, config: Extractor
     changes the text, and a model would learn something that parses differently.
     """
     window = Window(example.window, example.overlap)
-    messages = extraction_messages(window, example.style, config.prompt)
+    messages = extraction_messages(window, example.style, config.prompt, config.keep_words)
     prompt = render_prompt(tokenizer, messages, thinking=config.thinking)
     answer = render_records(example.records, config.prompt)
     prompt_ids = tokenizer.encode(prompt, add_special_tokens=False)

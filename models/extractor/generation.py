@@ -64,5 +64,11 @@ def _extractor(model: Any, tokenizer: Any, config: ExtractorConfig, identity: st
     )
     window = config.window
     return DimensionalExtractor(
-        generator, window.style, config.model.prompt, identity, size=window.size, overlap=window.overlap
+        generator,
+        window.style,
+        config.model.prompt,
+        identity,
+        size=window.size,
+        overlap=window.overlap,
+        keep=config.model.keep_words,
     )

@@ -98,7 +98,8 @@ def trainable_adapter(config: ExtractorConfig, adapter: Path) -> tuple[Any, Any]
 
 def prompt_text(tokenizer: Any, example: ExtractionExample, config: ExtractorConfig) -> str:
     """The prompt of an example, byte for byte as training and runtime render it."""
-    messages = extraction_messages(Window(example.window, example.overlap), example.style, config.model.prompt)
+    window, asking = Window(example.window, example.overlap), config.model
+    messages = extraction_messages(window, example.style, asking.prompt, asking.keep_words)
     return render_prompt(tokenizer, messages, thinking=config.model.thinking)
 
 

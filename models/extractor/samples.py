@@ -50,9 +50,9 @@ class Sampler:
             batch_size=self.config.decoding.batch_size,
             thinking=self.config.model.thinking,
         )
-        prompt = self.config.model.prompt
+        asking = self.config.model
         asked = [
-            extraction_messages(window, example.style, prompt)
+            extraction_messages(window, example.style, asking.prompt, asking.keep_words)
             for window, example in zip(self.windows, self.examples, strict=True)
         ]
         answers = generator.generate(asked)

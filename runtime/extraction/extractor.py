@@ -54,7 +54,8 @@ class DimensionalExtractor:
     """DimMem's extractor: prompts a generator with each window and reads its answer.
 
     `identity` is stored beside every record. `prompt` must be the one that the model was tuned under. `size` and
-    `overlap`, in messages, are what the model was tuned on; the paper's values for the style by default.
+    `overlap`, in messages, are what the model was tuned on; the paper's values for the style by default. So is `keep`,
+    the share of words that compression leaves; 1 asks with the messages as they are.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class DimensionalExtractor:
         *,
         size: int | None = None,
         overlap: int | None = None,
+        keep: float = 1.0,
     ) -> None:
         paper_size, paper_overlap = PAPER_WINDOWS[style]
         self.size = paper_size if size is None else size
@@ -76,6 +78,7 @@ class DimensionalExtractor:
         self.style = style
         self.prompt = prompt
         self.identity = identity
+        self.keep = keep
 
     def extract(self, windows: Sequence[Window]) -> list[ParseResult]:
         """One result a window, in order.
@@ -85,7 +88,7 @@ class DimensionalExtractor:
         """
         if not windows:
             return []
-        conversations = [extraction_messages(window, self.style, self.prompt) for window in windows]
+        conversations = [extraction_messages(window, self.style, self.prompt, self.keep) for window in windows]
         completions = self.generator.generate(conversations)
         return [read_completion(answer, window) for answer, window in zip(completions, windows, strict=True)]
 

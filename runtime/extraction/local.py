@@ -225,6 +225,7 @@ def load_extractor(
         manifest.name,
         size=int(recipe["window_size"]),
         overlap=int(recipe["window_overlap"]),
+        keep=float(recipe.get("keep_words", 1.0)),
     )
 
 

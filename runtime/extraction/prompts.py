@@ -88,22 +88,25 @@ PROMPT_HASH: dict[str, str] = {name: _hash_of(name) for name in _TEMPLATES}
 """Hash of a prompt's version, wording and line form, by its name."""
 
 
-def extraction_messages(window: Window, style: WindowStyle, prompt: str = "full") -> list[dict[str, str]]:
+def extraction_messages(
+    window: Window, style: WindowStyle, prompt: str = "full", keep: float = 1.0
+) -> list[dict[str, str]]:
     """The chat (system, then user) that asks a model for the records of `window`.
 
-    Raises `InputError` for a prompt name that does not exist.
+    `keep` below 1 compresses the messages to that share of their words (`compression.py`). Raises `InputError` for a
+    prompt name that does not exist, or a share outside its bounds.
     """
     _require_known(prompt)
     system = _TEMPLATES[prompt].format(
         subject=_SUBJECTS[prompt][style],
         context=_CONTEXT_HEADING.rstrip(":"),
     )
-    return [{"role": "system", "content": system}, {"role": "user", "content": window_text(window, style)}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": window_text(window, style, keep)}]
 
 
-def window_text(window: Window, style: WindowStyle) -> str:
+def window_text(window: Window, style: WindowStyle, keep: float = 1.0) -> str:
     """The messages of a window, a line each, context and new messages under headings when there is an overlap."""
-    lines = [message_line(turn, number, style) for number, turn in enumerate(window.turns, start=1)]
+    lines = [message_line(turn, number, style, keep) for number, turn in enumerate(window.turns, start=1)]
     if window.overlap == 0:
         return "\n".join(lines)
     return "\n".join([_CONTEXT_HEADING, *lines[: window.overlap], _NEW_HEADING, *lines[window.overlap :]])

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engrain.runtime.errors import InputError
+from engrain.runtime.extraction.compression import compress
 from engrain.runtime.schema import Role, Turn, WindowStyle
 from engrain.runtime.timestamps import message_stamp
 
@@ -73,16 +74,16 @@ def cut_windows(turns: Sequence[Turn], *, style: WindowStyle, size: int, overlap
     return windows
 
 
-def message_line(turn: Turn, number: int, style: WindowStyle) -> str:
+def message_line(turn: Turn, number: int, style: WindowStyle, keep: float = 1.0) -> str:
     """`[ISO timestamp, Wkd] n.Speaker: text`, one line a message.
 
     In `longmemeval` windows the speaker is the role, since every message is the user's and records say "the user";
     in `locomo` windows it is the name that the source gives. Line breaks inside a message become spaces: a message
-    must not be able to imitate the line of another one.
+    must not be able to imitate the line of another one. `keep` is the share of its words that compression leaves.
     """
     named = style is WindowStyle.LOCOMO and turn.speaker.strip()
     speaker = turn.speaker if named else turn.role.value.title()
-    return f"{message_stamp(turn.timestamp)} {number}.{_one_line(speaker)}: {_one_line(turn.text)}"
+    return f"{message_stamp(turn.timestamp)} {number}.{_one_line(speaker)}: {compress(_one_line(turn.text), keep)}"
 
 
 def _one_line(text: str) -> str:

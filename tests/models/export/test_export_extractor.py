@@ -81,6 +81,13 @@ def test_an_adapter_alone_is_a_small_bundle(run: ExtractorRun, example: Build, t
     assert load_extractor(folder, device="cpu").extract(windows) == expected
 
 
+def test_compression_travels_with_the_bundle(run: ExtractorRun, tmp_path: Path) -> None:
+    model = run.config.model.model_copy(update={"keep_words": 0.8})
+    tuned = run.model_copy(update={"config": run.config.model_copy(update={"model": model})})
+    assert load_extractor(export_extractor(tuned, tmp_path / "short"), device="cpu").keep == 0.8
+    assert load_extractor(export_extractor(run, tmp_path / "whole"), device="cpu").keep == 1.0
+
+
 def test_weights_are_cast_last(run: ExtractorRun, tmp_path: Path) -> None:
     folder = export_extractor(run, tmp_path / "bundle", dtype="bfloat16")
     exact, _ = load_adapter(run.config, run.adapter)

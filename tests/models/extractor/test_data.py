@@ -38,7 +38,7 @@ def tokenizer(tiny_causal_base: Path) -> Any:
     return AutoTokenizer.from_pretrained(tiny_causal_base)
 
 
-def runtime_prompt(tokenizer: Any, example: ExtractionExample) -> list[int]:
+def runtime_prompt(tokenizer: Any, example: ExtractionExample, keep: float = 1.0) -> list[int]:
     """The ids that the runtime's generator hands to the model for this window."""
     seen: list[list[int]] = []
 
@@ -50,7 +50,7 @@ def runtime_prompt(tokenizer: Any, example: ExtractionExample) -> list[int]:
     model = SimpleNamespace(config=SimpleNamespace(max_position_embeddings=None))
     generator = Listening(model, tokenizer, max_new_tokens=1)
     with pytest.raises(AttributeError):  # The stand-in model cannot answer; the prompt is what is looked at.
-        extractor = DimensionalExtractor(generator, WindowStyle.LONGMEMEVAL, "compact", "test")
+        extractor = DimensionalExtractor(generator, WindowStyle.LONGMEMEVAL, "compact", "test", keep=keep)
         extractor.extract([Window(example.window, example.overlap)])
     return seen[0]
 
@@ -64,6 +64,19 @@ def test_training_text_is_the_runtime_text_and_the_answer(tokenizer: Any, exampl
     assert prompt.endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
     answer = render_records(window.records, "compact")
     assert tokenizer.decode(encoded.ids) == prompt + answer + "<|im_end|>"
+
+
+def test_compressed_training_text_is_the_runtime_text_too(tokenizer: Any, example: Build) -> None:
+    window = example(1)
+    told = window.window[-1].model_copy(
+        update={"text": f"Well, actually, {window.window[-1].text} you know, I just say."}
+    )
+    window = window.model_copy(update={"window": (*window.window[:-1], told)})
+    config = COMPACT.model_copy(update={"keep_words": 0.6})
+    encoded = encode_example(tokenizer, window, config)
+    assert list(encoded.ids[: encoded.prompt_length]) == runtime_prompt(tokenizer, window, 0.6)
+    assert encoded.prompt_length < encode_example(tokenizer, window, COMPACT).prompt_length
+    assert "actually" not in tokenizer.decode(encoded.ids)
 
 
 def test_labels_are_the_answer_and_eos_only(tokenizer: Any, example: Build) -> None:
