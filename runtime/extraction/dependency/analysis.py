@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engrain.runtime.extraction.dependency.clauses import Clause, split_clauses
-from engrain.runtime.extraction.dependency.coverage import cleaned_tokens, retained_share
+from engrain.runtime.extraction.dependency.coverage import cleaned_tokens, retained_share, words
+from engrain.runtime.extraction.dependency.lexicons import STOP_WORDS
 from engrain.runtime.extraction.dependency.merging import Unit, attribute, attributed, combine
 from engrain.runtime.extraction.dependency.parse import Parse
 from engrain.runtime.extraction.dependency.propositions import (
@@ -96,10 +97,17 @@ def _combined(found: list[Unit], tokens: list[str], settings: DependencySettings
 def _without_comments(units: list[Unit]) -> list[Unit]:
     """The units that say something, without the lead-in to a question; all of them when none does."""
     kept = [unit for unit in units if not unit.comment]
-    kept = kept or [unit for unit in units if "User" in unit.text] or units
+    kept = kept or _fullest([unit for unit in units if "User" in unit.text] or units)
+    kept = [unit for unit in kept if not unit.aside] or kept
     if kept[-1:] and kept[-1].kind in ("question", "request"):
         kept = [unit for unit in kept[:-1] if not leads_to_question(unit.text)] + kept[-1:]
     return kept
+
+
+def _fullest(units: list[Unit]) -> list[Unit]:
+    """Of comments alone the one with most to say: words that are no function words."""
+    said = [sum(word not in STOP_WORDS for word in words(unit.text)) for unit in units]
+    return [units[said.index(max(said))]] if units else []
 
 
 def _cleaned_words(parse: Parse, clauses: list[Clause]) -> int:

@@ -15,6 +15,8 @@ from engrain.runtime.extraction.dependency.parse import Parse, Role
 _HOPING = frozenset({"hoping", "wondering", "curious", "hope", "wonder", "wondered", "hoped"})
 _ASKING = _HOPING | {"think", "thinking"}
 _SKIPPED = SOFTENERS - {"help"}
+_TELLING = frozenset({"tell", "talk", "inform"})
+_POLITE = frozenset({"please", "kindly", "pls", "plz"})
 _ORDER_AUXILIARIES = DO_FORMS | {"dont"}
 _WANTING = frozenset({"need", "want", "like", "love", "ask"})
 
@@ -67,7 +69,7 @@ def request_frame(parse: Parse, start: int, end: int) -> Frame | None:
     """
     tokens = parse.tokens
     index = _skip_softeners(parse, start, end)
-    polite = index > start
+    polite = any(tokens[at].lower in _POLITE for at in range(start, index))
     if index >= end:
         return None
     word = tokens[index].lower
@@ -109,8 +111,10 @@ def question_frame(parse: Parse, start: int, end: int) -> tuple[int, tuple[int, 
             break
     for index in range(begin, min(end - 3, begin + 8)):
         words = tuple(tokens[at].lower for at in range(index, index + 3))
-        if words in (("do", "you", "think"), ("do", "you", "suppose"), ("would", "you", "say")) and (
-            index > begin or index + 4 < end
+        if (
+            words in (("do", "you", "think"), ("do", "you", "suppose"), ("would", "you", "say"))
+            and (index > begin or index + 4 < end)
+            and any(parse.tokens[at].tag.startswith(("V", "MD")) for at in range(index + 3, end))
         ):
             return begin, (index, index + 3)
     return begin, None
@@ -120,6 +124,12 @@ def _asked(parse: Parse, index: int, end: int) -> Frame | None:
     index = _skip_softeners(parse, index, end)
     if _lower(parse, index, end) == "not":
         return _framed("User asks not to ", parse, index + 1, end)
+    told = index + 1 + (_lower(parse, index + 1, end) in ("me", "us"))
+    if _lower(parse, index, end) in _TELLING and told + 1 < end:
+        if _lower(parse, told, end) == "about":
+            return Frame("User asks about ", told + 1)
+        if [_lower(parse, told, end), _lower(parse, told + 1, end)] == ["more", "about"]:
+            return Frame("User asks for ", told)
     return _framed("User asks to ", parse, index, end)
 
 

@@ -83,6 +83,7 @@ EVALUATIVE = _words(
     gorgeous iconic legendary intense overwhelming challenging rewarding essential crucial important significant
     impactful thrilling scary weird strange crazy deep rare smart clever awe-inspiring soul-soothing disappointing
     memorable enjoyable satisfying pleasant charming delightful peaceful exhausting
+    surprising meaningful vivid intriguing practical relevant huge dynamic complex
     remarkable powerful valid thoughtful valuable fantastic profound compelling hilarious thought-provoking"""
 )
 DISCOURSE_WORDS = EVALUATIVE | _words(
@@ -108,6 +109,11 @@ KEPT_CONNECTIVES = CONTRAST_CUES | _words("because so then since or nor")
 
 GIVING_VERBS = _words("give send show tell help get find write make explain teach fetch draft suggest recommend")
 """Verbs of a request whose "me" goes without saying: "User asks to give an example"."""
+ASKED_FOR = _words(
+    """tip tips idea ideas suggestion suggestions recommendation recommendations advice example examples thought
+    thoughts insight insights resource resources"""
+)
+"""What the listener is asked for, where "do you have any …" asks."""
 FILLERS = _words(
     """actually really just honestly definitely absolutely totally literally basically simply truly certainly obviously
     seriously incredibly genuinely also"""
@@ -130,7 +136,7 @@ VAGUE_WORDS = _words(
     later today assistance assist part kind add good great you your find hope hoping maybe come coming consider well
     feel feeling felt pretty quite small big huge difference true real whole keep
     any some all more most other each both same only insight insights
-    preference preferences yet already there"""
+    preference preferences yet already there organize organise structure format properly content"""
 )
 """Words that, alone, tell nothing about the user."""
 

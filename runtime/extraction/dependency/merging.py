@@ -26,6 +26,8 @@ class Unit:
     score: float = 0.0
     comment: bool = False
     """Says nothing that a better unit of the turn would not outweigh (`trimming.py`)."""
+    aside: bool = False
+    """Only announces what a unit beside it says (`trimming.py`)."""
 
 
 def combine(units: list[Unit], settings: DependencySettings) -> list[Unit]:

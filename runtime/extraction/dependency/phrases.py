@@ -44,6 +44,11 @@ TOPICS = any_of(
     r"(?: (?:a lot )?of [^.!?;,]{1,100})?[,;] ?",
     r"on the (?:topic|subject|note) of [^.!?;,]{1,80}[,;] ?",
     r"(?:that|this|it) (?:makes?|made|got) me (?:think|wonder)[,;] ?",
+    r"[^.!?;:]{1,160}?[,;] (?:and )?(?:which|that|it|this)(?: (?:actually|really|kind of|also))? reminds? me"
+    r"(?: of)?[,;:—–-]* (?=(?:that |how )?(?:i|we|my)\b)(?:that )?",
+    r"(?:(?:i guess|i think|i suppose) )?(?:it['’]s|it is|that['’]s|kind of|sort of|sounds)"
+    r"(?: (?:a bit|a little|kind of|sort of|almost|just|really|so|very|actually))*"
+    r" (?:like|similar to) how (?=(?:i|we)\b)",
 )
 """Lead-ins that only name what the talk was about."""
 
@@ -90,6 +95,11 @@ PHATIC = any_of(
     r"(?:need to|have to|should|must|better|got to|['’]ll|will) (?:probably |actually |just |really )*"
     r"(?:go|get going|run|leave|head out|step away|sign off|be going|let you|talk to you|"
     r"keep (?:that|you)|tell you)\b.*",
+    r"(?:user noted: )?(?:that|those|this|these)(?:['’]s|['’]re| is| are| was| were| sounds?| seems?)(?: like)?"
+    r"(?: (?:a|an|some|such|the|so|very|quite|pretty|really|truly|indeed|both|all|definitely)){0,3}"
+    rf"(?: \w+ly)?(?: {_EVALUATION}(?:,? and {_EVALUATION})?)+ (?:way|point|perspective|choice|question|example|idea|"
+    r"number|statistic|image|tradition|thought|observation|summary|explanation|distinction|comparison|analogy|insight|"
+    r"difference|connection|concept|approach|strateg(?:y|ie)|application|challenge|option|tip|suggestion)s?\b[^,;]*",
     r"(?:it|that|this|which) (?:all )?(?:got|gets|makes?|made|has) me (?:really )?(?:thinking|think|curious)\b.*",
     r"i was (?:just |actually |also )*(?:thinking|wondering) about (?!\w+ing\b).*",
     r"i think that(?:['’]s| is| will be) (?:all|it)\b.*",

@@ -14,11 +14,13 @@ from engrain.runtime.extraction.dependency.inflection import third_person
 from engrain.runtime.extraction.dependency.lexicons import (
     AUXILIARIES,
     FIRST_PERSON_SUBJECTS,
+    HEDGES,
     QUESTION_AUXILIARIES,
     WH_WORDS,
 )
 from engrain.runtime.extraction.dependency.parse import Parse, Role
 from engrain.runtime.extraction.dependency.propositions import is_predicate
+from engrain.runtime.extraction.dependency.questions import indirect_question
 from engrain.runtime.extraction.dependency.rewriting import rewrite
 from engrain.runtime.extraction.dependency.surface import collapse
 
@@ -60,6 +62,10 @@ def _question(parse: Parse, start: int, end: int, quoted: frozenset[int], trim: 
     begin, inserted = question_frame(parse, start, end)
     if trim and inserted == (begin, begin + 3):
         return _sentence("User asks if " + _lower_first(rewrite(parse, begin + 3, end, quoted), parse, begin + 3))
+    indirect = indirect_question(parse, begin, end) if trim and inserted is None else None
+    if indirect is not None:
+        body = rewrite(parse, indirect.begin, end, quoted, trim=trim, edits=indirect.edits)
+        return _sentence(indirect.lead + _lower_first(body, parse, indirect.begin).rstrip("?"))
     if inserted is None:
         text = _lower_first(rewrite(parse, begin, end, quoted, trim=trim), parse, begin)
         return _sentence(ASKS + (_PARTITIVE.sub(r"\1", text) if trim else text), "?")
@@ -92,6 +98,8 @@ def _subject_kind(parse: Parse, start: int, end: int) -> str:
         parse.tokens[index].tag in ("MD", "VBP", "VBZ", "VBD") for index in range(start, end)
     ):
         return "own"
+    if parse.tokens[start].lower in HEDGES and parse.tokens[start].tag == "RB":
+        return "noted"  # "Perhaps features like …": what may be is not what the user does.
     leading = all(parse.tokens[index].tag.startswith(("RB", "MD", "VB", "TO", "UH")) for index in range(start, first))
     return "supplied" if leading else "noted"
 
@@ -105,6 +113,11 @@ def _supply_subject(parse: Parse, start: int, body: str) -> str:
     while parse.tokens[start].tag == "RB" and not body.lower().startswith(parse.tokens[start].lower):
         start += 1  # A stressing adverb that was left out.
     token = parse.tokens[start]
+    verb = start
+    while parse.tokens[verb].tag in ("RB", "RBS", "RBR") and verb + 1 < len(parse.tokens):
+        verb += 1
+    if verb > start and parse.tokens[verb].tag == "VBG":
+        return f"User is {_lower_first(body, parse, start)}"  # "Mostly catching up on work".
     lowered = _lower_first(body, parse, start)
     if token.lower == "gon":
         return f"User is {lowered}"

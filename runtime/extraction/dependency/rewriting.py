@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from engrain.runtime.extraction.dependency.inflection import CLITICS, INVARIANT_PAST, third_person
 from engrain.runtime.extraction.dependency.lexicons import (
-    FILLERS,
     FIRST_PERSON_INDEPENDENT,
     FIRST_PERSON_OBJECTS,
     FIRST_PERSON_POSSESSIVES,
     FIRST_PERSON_REFLEXIVES,
     FIRST_PERSON_SUBJECTS,
     GIVING_VERBS,
-    INTENSIFIERS,
     WH_WORDS,
 )
 from engrain.runtime.extraction.dependency.parse import Parse, Role
 from engrain.runtime.extraction.dependency.propositions import is_predicate, own_subject
+from engrain.runtime.extraction.dependency.shortening import shortenings
 from engrain.runtime.extraction.dependency.surface import collapse
-from engrain.runtime.extraction.dependency.trimming import is_filler
 
 _CONTRACTED = {"im": "User is", "ive": "User has", "id": "User would", "ill": "User will", "i'm": "User is",
                "i've": "User has", "i'd": "User would", "i'll": "User will", "we're": "User is", "we've": "User has",
@@ -29,9 +28,6 @@ _CONTRACTED = {"im": "User is", "ive": "User has", "id": "User would", "ill": "U
 
 _MADE_TO_WONDER = re.compile(r"^(?:it|that|this|which)(?: \w+ly)? (makes|made) User (wonder|think)\b", re.IGNORECASE)
 """A causative frame around a thought of the user: "It makes me wonder about …"."""
-
-
-_STRESSES = FILLERS | INTENSIFIERS
 
 
 _WAS_WONDERING = re.compile(r"^User (?:was|is|has been) (?:just )?wondering\b")
@@ -48,13 +44,26 @@ _LOOSE_MARK = re.compile(r"\s+([,.;!?])")
 _HAD_FOLLOWERS = frozenset({"better", "been", "already"})
 
 
-def rewrite(parse: Parse, start: int, end: int, quoted: frozenset[int], *, lead: str = "", trim: bool = True) -> str:
-    """The source text of [start, end) with first-person words and the verbs that agree with them turned round."""
-    edits: dict[int, str] = {}
+def rewrite(
+    parse: Parse,
+    start: int,
+    end: int,
+    quoted: frozenset[int],
+    *,
+    lead: str = "",
+    trim: bool = True,
+    edits: Mapping[int, str] | None = None,
+) -> str:
+    """The source text of [start, end) with first-person words and the verbs that agree with them turned round.
+
+    `edits` are replacements by token that the caller has decided on.
+    """
+    edits = dict(edits or {})
     about_user = lead.startswith("User")
     others = False
+    shorter = shortenings(parse, start, end) if trim else frozenset()
     for index in range(start, end):
-        if index in quoted:
+        if index in quoted or index in edits:
             continue
         token = parse.tokens[index]
         word = token.lower.replace("’", "'")
@@ -67,8 +76,10 @@ def rewrite(parse: Parse, start: int, end: int, quoted: frozenset[int], *, lead:
         elif word in FIRST_PERSON_OBJECTS and token.text != "US":
             implied = trim and about_user and index == start + 1 < end - 1 and lead.endswith("to ")
             edits[index] = "" if implied and parse.tokens[start].lemma in GIVING_VERBS else "User"
+            about_user = about_user or not others
         elif word in FIRST_PERSON_POSSESSIVES:
             edits[index] = "their" if about_user and not others else "User's"
+            about_user = about_user or not others
         elif word in FIRST_PERSON_INDEPENDENT and token.tag != "NN":
             edits[index] = "User's"
         elif word in FIRST_PERSON_REFLEXIVES:
@@ -80,7 +91,7 @@ def rewrite(parse: Parse, start: int, end: int, quoted: frozenset[int], *, lead:
             others = (
                 others or token.tag == "NNS" or word in ("they", "them", "he", "she", "you") or _is_person(parse, index)
             )
-        elif trim and word in _STRESSES and is_filler(parse, index, start, end):
+        elif index in shorter:
             edits[index] = ""
     return _splice(parse, start, end, edits)
 

@@ -22,7 +22,7 @@ from engrain.runtime.extraction.dependency.realization import NOTED, Realised, o
 from engrain.runtime.extraction.dependency.recovery import amounts, append, missing
 from engrain.runtime.extraction.dependency.settings import DependencySettings
 from engrain.runtime.extraction.dependency.spans import complete_brackets, interval, reach, widen
-from engrain.runtime.extraction.dependency.trimming import is_comment, without_tail
+from engrain.runtime.extraction.dependency.trimming import is_aside, is_comment, without_tail
 
 _KEPT_WORDS = CUE_WORDS | NEGATIONS
 
@@ -135,7 +135,7 @@ def _trimmed(
     parse: Parse, span: tuple[int, int], heads: list[int], score: float, quoted: frozenset[int], trace: ClauseTrace
 ) -> tuple[tuple[int, int], list[int], float]:
     start, end = span
-    shorter = without_tail(parse, start, end, heads, quoted)
+    shorter = without_tail(parse, start, end, heads, quoted, asks=trace.clause.question)
     if shorter < end:
         trace.trimmed.update(range(shorter, end))
         trace.notes.append(f"left out '{parse.slice(shorter, end)}'")
@@ -171,7 +171,8 @@ def _unit(
     comment = settings.trim and is_comment(
         parse, start, end, heads, quoted, asks=realised.kind in ("question", "request")
     )
-    return Unit(realised.text, start, end, realised.kind, lemmas, clause.connective, score, comment)
+    aside = settings.trim and realised.kind != "request" and is_aside(parse, start, end, heads, quoted)
+    return Unit(realised.text, start, end, realised.kind, lemmas, clause.connective, score, comment, aside)
 
 
 def realise_span(

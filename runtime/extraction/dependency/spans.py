@@ -71,6 +71,7 @@ def interval(parse: Parse, kept: set[int], clause: Clause) -> tuple[int, int]:
     return _trim(parse, start, _carry_right(parse, end, clause.end))
 
 
+_BELIEFS = frozenset({"think", "guess", "believe", "suppose", "imagine", "feel", "doubt", "hope", "suspect", "assume"})
 _ASIDES = DISCOURSE_WORDS - POLARITY - EVALUATIVE
 SHORT_REST = 3
 """Tokens up to the next mark that a span takes along rather than end in the middle of a phrase (ours)."""
@@ -92,11 +93,20 @@ def _carry_left(parse: Parse, start: int, low: int) -> int:
         if token.end == parse.tokens[start].start and "-" in (token.text, parse.tokens[start].text):
             start -= 1  # A compound stays whole: "re-write".
             continue
+        if start - 2 >= low and _is_belief(parse, start - 1):
+            start -= 2
+            continue
         clings = token.tag in _CARRIED_TAGS or token.lower in _VERB_GROUP
-        if not clings or (parse.incoming[start - 1] and token.lower not in _POLARITY_OR_AUXILIARY):
+        elsewhere = bool(parse.incoming[start - 1]) and all(edge.head < start for edge in parse.incoming[start - 1])
+        if not clings or (elsewhere and token.lower not in _POLARITY_OR_AUXILIARY):
             break
         start -= 1
     return start
+
+
+def _is_belief(parse: Parse, verb: int) -> bool:
+    """ "I think" right in front, which a parser may leave without an edge to what is thought: a belief is no fact."""
+    return parse.tokens[verb].lower in _BELIEFS and parse.tokens[verb - 1].lower in ("i", "we")
 
 
 def _carry_right(parse: Parse, end: int, high: int) -> int:

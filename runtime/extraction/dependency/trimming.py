@@ -12,10 +12,8 @@ from engrain.runtime.extraction.dependency.lexicons import (
     CUE_ENTITIES,
     CUE_WORDS,
     EVALUATIVE,
-    FILLERS,
     FIRST_PERSON,
     ILLUSTRATIONS,
-    INTENSIFIERS,
     LINKING_VERBS,
     NEGATIONS,
     POLARITY,
@@ -59,6 +57,29 @@ def is_comment(parse: Parse, start: int, end: int, heads: list[int], quoted: fro
         or _is_vague(parse, start, end, heads)
         or is_phatic(parse.slice(start, end))
     )
+
+
+def is_aside(parse: Parse, start: int, end: int, heads: list[int], quoted: frozenset[int]) -> bool:
+    """The mere news that a taste changed ("my tastes have shifted a bit"): what to, another unit says."""
+    return bool(heads) and not is_anchored(parse, start, end, quoted) and all(_announces(parse, h, end) for h in heads)
+
+
+def _announces(parse: Parse, head: int, end: int) -> bool:
+    inner = next((edge.dependent for edge in parse.outgoing[head] if edge.label == "ccomp"), head)
+    head = inner if predicate_lemma(parse, head) in ("guess", "think", "suppose", "feel") else head
+    subject = own_subject(parse, head)
+    if subject is None or predicate_lemma(parse, head) not in _CHANGES:
+        return False
+    if not {parse.tokens[subject].lemma, parse.tokens[subject].lower} & _TASTES:
+        return False
+    return all(
+        parse.tokens[index].lower in _UNINFORMATIVE or not parse.tokens[index].text[0].isalnum()
+        for index in range(head + 1, end)
+    )
+
+
+_CHANGES = frozenset({"change", "shift", "evolve", "move", "mature", "grow"})
+_TASTES = frozenset({"taste", "tastes", "preference", "preferences", "interest", "interests", "view", "views", "habit"})
 
 
 def _judges(parse: Parse, start: int, end: int) -> bool:
@@ -119,12 +140,17 @@ def _is_vague(parse: Parse, start: int, end: int, heads: list[int]) -> bool:
     return True
 
 
-def without_tail(parse: Parse, start: int, end: int, heads: list[int], quoted: frozenset[int]) -> int:
+def without_tail(
+    parse: Parse, start: int, end: int, heads: list[int], quoted: frozenset[int], *, asks: bool = False
+) -> int:
     """Where a span ends without its unanchored tails, the last first.
 
     A tail is a sentential comment (", which felt significant"), what the listener did (" that you have observed"), or
-    an adjunct behind the last comma (", much like …") that no list and no finite clause of its own reaches into.
+    an adjunct behind the last comma (", much like …") that no list and no finite clause of its own reaches into. A
+    general statement, and a question (`asks`), goes without its examples, its comparison and its consequence.
     """
+    if asks or _is_general(parse, start, end, heads):
+        end = _general_end(parse, start, end, heads, quoted)
     while True:
         cut = _tail_start(parse, start, end, heads, quoted)
         if cut is None:
@@ -149,6 +175,58 @@ def _tail_start(parse: Parse, start: int, end: int, heads: list[int], quoted: fr
     return None
 
 
+def _is_general(parse: Parse, start: int, end: int, heads: list[int]) -> bool:
+    """A statement about kinds of things or people at large: no first person but "I think", no definite subject."""
+    told = start + 2 if parse.tokens[start].lower == "i" and parse.tokens[start + 1].lemma in _BELIEFS else start
+    if not heads or any(parse.tokens[index].lower in FIRST_PERSON for index in range(told, end)):
+        return False
+    for head in heads:
+        subject = own_subject(parse, head)
+        if subject is None or subject < told:
+            continue
+        token = parse.tokens[subject]
+        inner = {parse.tokens[edge.dependent].lower for edge in parse.outgoing[subject]}
+        if token.lower in _GENERAL_PRONOUNS or token.tag == "VBG":
+            continue
+        if not token.tag.startswith("NN") or token.tag.startswith("NNP") or inner & _DEFINITE:
+            return False
+    return True
+
+
+def _general_end(parse: Parse, start: int, end: int, heads: list[int], quoted: frozenset[int]) -> int:
+    """Where a general statement ends without the first subordinate tail behind its predicate and object."""
+    floor = max([start + 4, *(head + 3 for head in heads if start <= head < end)])
+    for index in range(floor, end - 2):
+        token, before = parse.tokens[index], parse.tokens[index - 1]
+        behind_comma = before.text == ","
+        opens = token.lower in _TAILS or (behind_comma and (token.lower in _LOOSE_TAILS or token.tag == "VBG"))
+        cut = index - 1 if behind_comma else index
+        if opens and _is_unanchored(parse, cut, end, quoted) and not _is_listed(parse, start, cut, end):
+            return cut
+    return end
+
+
+def _is_unanchored(parse: Parse, start: int, end: int, quoted: frozenset[int]) -> bool:
+    tail = {parse.tokens[index].lower for index in range(start, end)}
+    return not tail & (POLARITY | FIRST_PERSON) and not is_anchored(parse, start, end, quoted)
+
+
+def _is_listed(parse: Parse, start: int, cut: int, end: int) -> bool:
+    """Whether a list reaches over the cut."""
+    return any(
+        edge.role is Role.COORDINATION and start <= edge.head < cut and edge.dependent >= cut
+        for index in range(cut, end)
+        for edge in parse.incoming[index]
+    )
+
+
+_BELIEFS = frozenset({"think", "guess", "believe", "suppose", "imagine", "say", "see"})
+_GENERAL_PRONOUNS = frozenset({"it", "that", "this", "these", "those", "there", "you", "they", "one", "people", "what"})
+_DEFINITE = frozenset({"the", "this", "these", "those", "our", "my", "his", "her", "their"})
+_TAILS = frozenset({"while", "whereas", "because"})
+_LOOSE_TAILS = frozenset({"like", "such", "especially", "particularly", "where", "which", "rather", "compared", "as"})
+
+
 def _is_loose(parse: Parse, start: int, comma: int, end: int, quoted: frozenset[int]) -> bool:
     first = parse.tokens[comma + 1]
     comment = first.lower == "which"
@@ -171,38 +249,3 @@ def _is_loose(parse: Parse, start: int, comma: int, end: int, quoted: frozenset[
 
 
 _COMMENT_VERBS = frozenset({"get", "remind", "lead", "add", "give", "bring", "keep", "show"})
-
-
-def _after_polarity(parse: Parse, index: int, start: int) -> bool:
-    """A stress that a negation or hedge before it weakens means something: "not really", "might just"."""
-    if index == start:
-        return False
-    before = parse.tokens[index - 1]
-    return before.lower in POLARITY or before.tag in ("IN", "DT") or before.lower in ("so", "too", "how")
-
-
-def _so_that(parse: Parse, index: int, end: int) -> bool:
-    """ "so tired that …": the degree has a consequence."""
-    words = [token.lower for token in parse.tokens[index + 1 : end]]
-    return parse.tokens[index].lower == "so" and (
-        "that" in words or words[:1] in (["much"], ["many"], ["far"], ["long"])
-    )
-
-
-def is_filler(parse: Parse, index: int, start: int, end: int) -> bool:
-    """An adverb that only stresses ("actually", "really"): not after a negation, not before a number or conjunction."""
-    token = parse.tokens[index]
-    if token.tag != "RB":
-        return False
-    if token.lower in INTENSIFIERS and index + 1 < end and parse.tokens[index + 1].tag in ("JJ", "RB"):
-        return not _after_polarity(parse, index, start) and not _so_that(parse, index, end)
-    if token.lower not in FILLERS:
-        return False
-    if index + 1 >= end:
-        return index > start and parse.tokens[index - 1].text == ","
-    if _after_polarity(parse, index, start):
-        return False
-    following = parse.tokens[index + 1]
-    if token.lower == "just" and following.tag in ("IN", "DT", "WRB", "WP"):
-        return False  # "just before", "just a": the word limits what follows.
-    return following.tag not in ("CD", "$", "CC", ".") and following.lower != "as"
