@@ -133,7 +133,7 @@ def _restated(mine: frozenset[str], theirs: frozenset[str], newer: Reading) -> b
     lost, gained = mine - theirs, theirs - mine
     if len(mine & theirs) < 2 or event_like(newer):
         return False
-    if len(mine & theirs) > 2 and not gained and lost <= _PLACING:
+    if len(mine & theirs) > 2 and (not gained or not lost) and lost | gained <= _PLACING:
         return True
     return len(lost) == len(gained) == 1 and of_one_root(*lost, *gained) and not min(*lost, *gained).isdigit()
 

@@ -39,7 +39,7 @@ _SUBJECT = re.compile(
     r"doesn't|will|won't|needs?|got|[a-z]+ed)\b"
 )
 _OWN_SUBJECT = re.compile(
-    r"(?:\b(?:user|i|they|he|she|and|but|who|that)(?: and \w+)?|\b(?:user|i|they) (?:has|have|is|are|was)|user's [^,.;]+)"
+    r"(?:\b(?:user|i|i'm|we're|they|he|she|and|but|who|that)(?: and \w+)?|\b(?:user|i|they) (?:has|have|is|are|was)|user's [^,.;]+)"
     r"(?:\s+(?:\w+ly|also|finally|now|already|just|has|have))*\s*$|^\s*$",
     re.IGNORECASE,
 )
@@ -58,7 +58,10 @@ _DENIED = re.compile(r"(?:\bnot|\bnever|n't|\bwithout|\bhardly)\s+(?:\w+\s+)?$",
 _AND = re.compile(r"\s+and\s|\s+so\s")
 _PRONOUN = re.compile(r"\b(?:it|them|him|her|his|their|that|this|those|these|its)\b", re.IGNORECASE)
 _THAT_ONE = re.compile(r"(?:that|this|the|another|a|which)?\s*(?:\w+\s+)?ones?\b", re.IGNORECASE)
-_LEAD_IN = re.compile(r"^(?:the|a|an|my|their|user's|his|her|to|that|this|in|on|at|for)\s+", re.IGNORECASE)
+_LEAD_IN = re.compile(
+    r"^(?:the|a|an|my|their|user's|his|her|to|that|this|in|on|at|for|(?:entry|item|task|reminder|note)(?= ['\"“‘]))\s+",
+    re.IGNORECASE,
+)
 
 
 def retractions(newer: Reading) -> Iterator[Retraction]:
@@ -88,7 +91,7 @@ def _preferences(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
 
 def _cued(newer: Reading, sentence: Clause) -> Iterator[Retraction]:
     for kind, pattern in PATTERNS:
-        for match in pattern.finditer(newer.masked, sentence.start, sentence.end):
+        for match in pattern.finditer(newer.masked, max(0, sentence.start - 2), sentence.end):
             before = newer.masked[sentence.start : match.start()]
             if _future(before, kind) or _UNDONE.search(before) or _DENIED.search(before):
                 continue

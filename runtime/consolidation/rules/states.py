@@ -57,7 +57,12 @@ def states(reading: Reading, units: tuple[Clause, ...] | None = None) -> list[St
         return []
     found: list[State] = []
     for unit in units or (*reading.parts, *reading.sentences):
-        if unit.hedged or unit.negative or unit.past_habit or wording.FUTURE.search(unit.masked):
+        if (
+            unit.hedged
+            or (unit.negative and not _HAS_NONE.search(unit.masked))
+            or unit.past_habit
+            or wording.FUTURE.search(unit.masked)
+        ):
             continue
         if not _SUBJECT.search(unit.masked):
             continue
@@ -79,6 +84,9 @@ def single_state(reading: Reading) -> State | None:
     return state if not extra - wording.FRAME_WORDS - _DATES else None
 
 
+_HAS_NONE = re.compile(
+    r"\b(?:has|have) no (?:children|kids|partner|girlfriend|boyfriend|wife|husband)\b", re.IGNORECASE
+)
 _PARTLY = re.compile(
     r"\b(?:during|in (?:the )?(?:winter|summer|spring|autumn|fall)|weekends?|weekdays?|temporar\w*|part of|while|"
     r"for (?:a|an|the|one|two|three|four|five|six|\d+) (?:days?|nights?|weeks?|weekend))\b",

@@ -35,7 +35,7 @@ _SHORT_DAYS = {day[:3]: day for day in sorted(wording.WEEKDAYS)} | {
 }
 _STAMP = re.compile(r"^\s*\[\d{4}-\d{2}-\d{2}[^\]]*\]|\b(?:told|informed|reminded) the assistant that\b")
 """The day of the message before the statement: when it was said, and no word of it."""
-_NAME_FOLLOWS = re.compile(r"\s+[A-Z]")
+_NAME_FOLLOWS = re.compile(r"\s+['\"“‘]?[A-Z]")
 _PRONOUN_VERB = re.compile(r"(?:i|we|you|he|she|they|it|there|that|who|what|here)'(?:d|ve|re|ll|m|s)")
 _OF_A_NOUN = re.compile(r"(?:\b(?:the|a|an|my|their|his|her|this|monthly|weekly)|'s)\s+$", re.IGNORECASE)
 _AT = re.compile(r"\bat\s+$", re.IGNORECASE)

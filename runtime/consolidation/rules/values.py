@@ -47,6 +47,9 @@ _NAMED_THING = re.compile(
 )
 _MEASURED = frozenset({"money", "date", "clock", "number"})
 _LABELLED = re.compile(r"\W*(?P<attr>[\w' -]{3,40}):\s*(?P<value>.+)")
+_BARE = re.compile(
+    r"(?!User\b|I\b|We\b|It\b|There\b)(?P<attr>[A-Z][^,;!?]+?)\s+(?:is|are|ends|closes|opens)\s+(?P<value>.+)"
+)
 _TURNED = re.compile(
     r"(?P<value>[^,;!?]+?)\s+(?:is|are)\s+(?:User's|my)\s+(?P<attr>favou?rite [^,;!?.]+|go-to [^,;!?.]+)", re.IGNORECASE
 )
@@ -130,6 +133,7 @@ def _held_value(unit: Clause, older: Reading, setting: Setting) -> Clause | None
         (_LABELLED.match(older.masked[unit.start : unit.end]) and _LABELLED.match(older.masked))
         or _TURNED.search(older.masked, unit.start, unit.end)
         or _HELD.search(older.masked, unit.start, unit.end)
+        or _BARE.match(older.masked, unit.start, unit.end)
     )
     if found is None:
         return unit

@@ -33,7 +33,7 @@ _COMING = re.compile(
 )
 _OPINION = re.compile(
     r"\b(?:wants?|wanted|urg\w+|advis\w+|recommend\w*|told|tells|begs?|begged|keeps? (?:telling|saying|asking)|nags?|insists?|encourag\w+|pressur\w+|"
-    r"expects?|convinc\w+|persuad\w+) (?:the )?(?:user|me|him|her|them)\b|\baccording to\b|\brumou?rs?\b|\bapparently\b|\ballegedly\b|\b(?:thinks?|believes?|says?|said|feels?|claims?|fears?|worries|guesses|reckons?) (?:that )?(?:the )?(?:user|i|he|she|they|it)\b(?!'s (?:over|done|off))",
+    r"expects?|convinc\w+|persuad\w+) (?:the )?(?:user|me|him|her|them)\b|\baccording to\b|\brumou?rs?\b|\bapparently\b|\ballegedly\b|\b(?:thinks?|believes?|says?|said|feels?|claims?|fears?|worries|guesses|reckons?) (?:that )?(?:the )?(?:user|i|he|she|they|it)\b(?!'s (?:over|done|off)|\W*$)",
     re.IGNORECASE,
 )
 _ADVISED = re.compile(
