@@ -12,7 +12,7 @@ from engrain.recipes.benchmarks.config import BenchRecipe, Reading
 from engrain.recipes.benchmarks.pipeline.judging import Answered, Judged, answer, judge
 from engrain.recipes.benchmarks.pipeline.prompts import PROMPT_HASH
 from engrain.recipes.benchmarks.pipeline.scoring import answer_scores, judge_agreement, question_rows, retrieval_scores
-from engrain.recipes.benchmarks.pipeline.stages import Built, Stages
+from engrain.recipes.benchmarks.pipeline.stages import Built, Stages, alone
 from engrain.recipes.benchmarks.report import REPORT_FILE, RESULT_FILE, write_report
 from engrain.recipes.benchmarks.suites.opening import open_suite
 from engrain.recipes.benchmarks.suites.suite import Question, Suite
@@ -49,9 +49,14 @@ def command(source: str, overrides: Sequence[str], as_json: bool) -> None:
 
 def run(recipe: BenchRecipe) -> dict[str, Any]:
     """Every system through every stage. What an earlier run of the same recipe finished is not done again."""
+    recipe.folder.mkdir(parents=True, exist_ok=True)
+    with alone(recipe.folder):
+        return _run(recipe)
+
+
+def _run(recipe: BenchRecipe) -> dict[str, Any]:
     suite = open_suite(recipe.data)
     session_of = suite.session_of_turns()
-    recipe.folder.mkdir(parents=True, exist_ok=True)
     bundle = recipe.folder / "embedder"
     if not bundle.is_dir():
         export_embedder_source(recipe.embedder, bundle)

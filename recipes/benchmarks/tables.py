@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engrain.recipes import console
+from engrain.recipes.benchmarks.pipeline.stages import STAGES
 
 Row = tuple[object, ...]
 Table = tuple[str, tuple[str, ...], list[Row]]
 
 _EVIDENCE = ("recall@5", "recall@10", "recall@20", "precision@10", "ndcg@10", "sessions@3", "sessions@5", "sessions@10")
 _VALUES = ("retrieval FAMA", "presence", "forgotten share", "stale leakage", "deleting turns")
-_STAGES = ("construct", "consolidate", "retrieve")
 
 
 def tables(document: Mapping[str, Any]) -> list[Table]:
@@ -95,12 +95,12 @@ def _grouped(title: str, systems: Sequence[Mapping[str, Any]], key: str) -> Tabl
 
 def _construction(title: str, systems: Sequence[Mapping[str, Any]]) -> Table:
     counts = ("turns", "admitted", "rejected", "records", "changes")
-    columns = ("system", *counts, *(f"{stage} {unit}" for stage in _STAGES for unit in ("s", "CPU s")))
+    columns = ("system", *counts, *(f"{stage} {unit}" for stage in STAGES for unit in ("s", "CPU s")))
     rows: list[Row] = []
     for system in systems:
         stages = system["stages"]
         merged = {**stages.get("construct", {}), **stages.get("consolidate", {})}
-        seconds = [stages.get(stage, {}).get(unit) for stage in _STAGES for unit in ("wall_s", "cpu_s")]
+        seconds = [stages.get(stage, {}).get(unit) for stage in STAGES for unit in ("wall_s", "cpu_s")]
         rows.append((system["name"], *(merged.get(name) for name in counts), *seconds))
     return title, columns, rows
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,27 @@ from typing import Any
 from engrain.recipes.benchmarks.pipeline.stage_log import StageLog, spending, unit_key
 from engrain.recipes.benchmarks.suites.suite import Question, Suite
 from engrain.recipes.benchmarks.systems.system import Found, System
-from engrain.runtime.errors import EngrainError
+from engrain.runtime.errors import EngrainError, InputError
 
 Progress = Callable[[int, int], None]
 STAGES = ("construct", "consolidate", "retrieve")
+LOCK = "running.lock"
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold a run's folder: two runs at once would build the same memories over each other. A killed run holds nothing.
+
+    Raises `InputError` when another process runs in it.
+    """
+    with (folder / LOCK).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"another run is writing {folder}; wait for it, or give this one a name of its own"
+            ) from None
+        yield
 
 
 @dataclass
@@ -45,9 +64,7 @@ class Stages:
         self.suite, self.system, self.depth = suite, system, depth
         self.folder = folder / system.name
         self._base = (suite.name, suite.provenance.files, system.identity())
-        self._logs = {
-            name: StageLog(self.folder / f"{name}.jsonl") for name in ("construct", "consolidate", "retrieve")
-        }
+        self._logs = {name: StageLog(self.folder / f"{name}.jsonl") for name in STAGES}
 
     def run(self, progress: Progress | None = None) -> Built:
         """Every group through the three stages."""

@@ -15,8 +15,10 @@ from local_server import LocalServer
 
 from engrain.recipes.bench import run
 from engrain.recipes.benchmarks.config import BenchRecipe
+from engrain.recipes.benchmarks.pipeline.stages import alone
 from engrain.recipes.cli import run as cli
 from engrain.recipes.loading import load_recipe
+from engrain.runtime.errors import InputError
 
 Endpoint = Callable[[str], dict[str, Any]]
 
@@ -329,6 +331,13 @@ def test_a_peer_that_crashes_or_hangs_fails_its_row_only(
     assert bm25["questions left out"] == 0 and mem0["questions left out"] == 5
     assert len(mem0["failures"]) == 2 and message in mem0["failures"][0]
     assert message in (Path(load(tmp_path / "tiny.yaml").folder) / "report.html").read_text(encoding="utf-8")
+
+
+def test_two_runs_in_one_folder_at_once_are_refused(make_recipe: Callable[..., Path], memora: Path) -> None:
+    recipe = load(make_recipe(data={"benchmark": "memora", "root": str(memora)}, systems=[BM25]))
+    with alone(recipe.folder), pytest.raises(InputError, match="another run is writing"):
+        run(recipe)
+    assert run(recipe)["systems"][0]["questions left out"] == 0
 
 
 def test_two_systems_of_one_name_are_refused(make_recipe: Callable[..., Path], memora: Path) -> None:
