@@ -23,7 +23,7 @@ from engrain.runtime.extraction.validation import RejectReason
 from engrain.runtime.extraction.windows import Window
 from engrain.runtime.schema import Dimensions, ExtractedRecord, MemoryType, Role, Turn, WindowStyle
 
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 """Part of the identity that is stored with every record; raised when the same turn may give another entry."""
 PARSERS = ("spacy", "hanlp")
 

@@ -205,6 +205,14 @@ PLACE_NOUNS = _words(
 )
 """Nouns that name a place without being names."""
 
+PEOPLE = _words(
+    """people person parent friend kid child colleague coworker neighbour neighbor sister brother mother father son
+    daughter aunt uncle cousin nephew niece grandparent grandmother grandfather grandson granddaughter wife husband
+    partner girlfriend boyfriend student teacher teammate client customer recipient employee player author artist
+    actor actress band writer director team member guest boss manager doctor woman man girl boy family couple twin user
+    stakeholder attendee patient visitor singer musician company group baby guy roommate flatmate landlord tenant"""
+)
+"""Nouns that "their" could speak of, so that the user's own things stay "User's" behind them."""
 PLACE_ADVERBS = _words("here there home abroad upstairs downstairs nearby overseas away")
 TIME_ADVERBS = _words(
     """now today tomorrow yesterday tonight soon later recently lately currently already always usually often sometimes

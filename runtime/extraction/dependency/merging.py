@@ -84,7 +84,10 @@ def _merged(units: list[Unit]) -> Unit:
         text = unit.text
         if place and unit.kind == "noted" and units[place - 1].kind == "noted":
             text = text.removeprefix(NOTED)
-        texts.append(text)
+        if texts and (shared := _shared_subject(texts[-1], text)):
+            texts[-1] = shared
+        else:
+            texts.append(text)
     return Unit(
         text=" ".join(texts),
         start=units[0].start,
@@ -93,3 +96,20 @@ def _merged(units: list[Unit]) -> Unit:
         predicates=tuple(lemma for unit in units for lemma in unit.predicates),
         score=max(unit.score for unit in units),
     )
+
+
+_CONTRASTED = re.compile(r"But User (?=[a-z])(?!asks|noted|suggests)")
+_TOLD = re.compile(
+    r"User(?:'s|(?: \w+)? (?:thinks|guesses|says|said|heard|hopes|feels|believes|supposes|asks|noted)\b)"
+)
+
+
+def _shared_subject(first: str, second: str) -> str:
+    """ "User used to row. But User swims now." as one statement with one subject; empty where that could mislead.
+
+    A report or belief in front keeps its own sentence, so that nobody reads the contrast as a part of it.
+    """
+    match = _CONTRASTED.match(second)
+    if match is None or not first.startswith("User ") or _TOLD.match(first) or first[-1:] != "." or ". " in first:
+        return ""
+    return f"{first[:-1]} but {second[match.end() :]}"

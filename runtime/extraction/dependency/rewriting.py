@@ -13,6 +13,7 @@ from engrain.runtime.extraction.dependency.lexicons import (
     FIRST_PERSON_REFLEXIVES,
     FIRST_PERSON_SUBJECTS,
     GIVING_VERBS,
+    PEOPLE,
     WH_WORDS,
 )
 from engrain.runtime.extraction.dependency.parse import Parse, Role
@@ -38,6 +39,7 @@ _HABIT_WORDS = frozenset(
 )
 
 
+_OTHER_PRONOUNS = frozenset({"they", "them", "he", "she", "you"})
 _LOOSE_MARK = re.compile(r"\s+([,.;!?])")
 
 
@@ -87,10 +89,8 @@ def rewrite(
         elif word in _CONTRACTED and _contracts(parse, index, end):
             edits[index] = _CONTRACTED[word]
             about_user = about_user or not others
-        elif token.tag in ("NNP", "NNPS", "NNS") or word in ("they", "them", "he", "she", "you"):
-            others = (
-                others or token.tag == "NNS" or word in ("they", "them", "he", "she", "you") or _is_person(parse, index)
-            )
+        elif word in _OTHER_PRONOUNS or token.lemma in PEOPLE or (token.tag[:3] == "NNP" and _is_person(parse, index)):
+            others = True
         elif index in shorter:
             edits[index] = ""
     return _splice(parse, start, end, edits)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from engrain.runtime.extraction.dependency.clauses import Clause
 from engrain.runtime.extraction.dependency.frames import question_frame
+from engrain.runtime.extraction.dependency.general import general_end
 from engrain.runtime.extraction.dependency.lexicons import (
     CONTRAST_CUES,
     CUE_WORDS,
@@ -135,7 +136,8 @@ def _trimmed(
     parse: Parse, span: tuple[int, int], heads: list[int], score: float, quoted: frozenset[int], trace: ClauseTrace
 ) -> tuple[tuple[int, int], list[int], float]:
     start, end = span
-    shorter = without_tail(parse, start, end, heads, quoted, asks=trace.clause.question)
+    core = general_end(parse, start, end, heads, quoted, asks=trace.clause.question)
+    shorter = without_tail(parse, start, core, heads, quoted)
     if shorter < end:
         trace.trimmed.update(range(shorter, end))
         trace.notes.append(f"left out '{parse.slice(shorter, end)}'")

@@ -23,6 +23,7 @@ def shortenings(parse: Parse, start: int, end: int) -> frozenset[int]:
         if token.text == ",":
             if _after_fronted(parse, index, start, end):
                 found.add(index)
+            found.update(_candour(parse, index, end))
         elif token.lower in _STRESSES and is_filler(parse, index, start, end):
             found.add(index)
         elif token.lower in _DEGREES and _before_comparative(parse, index, start, end):
@@ -48,6 +49,19 @@ def _after_fronted(parse: Parse, comma: int, start: int, end: int) -> bool:
         return False
     opens = adverb == start or parse.tokens[adverb - 1].lower in _JOINING or parse.tokens[adverb - 1].text == ","
     return opens and parse.tokens[comma + 1].tag in ("PRP", "PRP$", "DT", "EX")
+
+
+def _candour(parse: Parse, comma: int, end: int) -> range:
+    """ ", to be honest" and its like behind a statement."""
+    for phrase in _CANDOUR:
+        stop = comma + 1 + len(phrase)
+        closes = stop >= end or (stop < len(parse.tokens) and parse.tokens[stop].text in ",.!;")
+        if closes and stop <= end and tuple(parse.tokens[at].lower for at in range(comma + 1, stop)) == phrase:
+            return range(comma, stop)
+    return range(0)
+
+
+_CANDOUR = (("to", "be", "honest"), ("you", "know"), ("of", "course"), ("honestly",), ("by", "the", "way"))
 
 
 def _before_comparative(parse: Parse, index: int, start: int, end: int) -> bool:
