@@ -78,12 +78,12 @@ def _says(retraction: Retraction, unit: Clause) -> bool:
 def _preference(retraction: Retraction, unit: Clause, sentence: Clause, older: Reading, newer: Reading) -> bool:
     passing = _FOR_NOW.search(retraction.anchor.masked)
     compared, now = _COMPARED.search(retraction.anchor.masked), cues.NOW_CUE.search(newer.masked)
-    if compared and not now and (compared[0].lower() == "to" or not _FIRST.search(unit.masked)):
+    if compared and not now and (compared[0].lower().endswith(" to") or not _FIRST.search(unit.masked)):
         return False  # liking one thing more ends no liking of the other
     return (unit.liking or sentence.liking) == retraction.liking and not passing
 
 
-_COMPARED = re.compile(r"\b(?:than|over|compared to|to)\b", re.IGNORECASE)
+_COMPARED = re.compile(r"\b(?:than|over|compared to)\b|\bprefer\w*\b.*\bto\b", re.IGNORECASE)
 _FIRST = re.compile(r"\b(?:prefer\w*|favou?rite|rather|sooner|most|best|only|always|number one|top)\b", re.IGNORECASE)
 
 
