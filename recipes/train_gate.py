@@ -18,7 +18,7 @@ from engrain.recipes.gate_data import GateRows, gate_rows
 from engrain.recipes.loading import load_recipe, recipe_hash
 from engrain.runtime.bundle import ThresholdChoice
 from engrain.runtime.errors import RecipeError
-from engrain.runtime.gate_calibration import Calibration
+from engrain.runtime.gate_calibration import Calibration, logit
 from engrain.runtime.gate_cascade import FIRST_STAGE_FILE, FirstStage
 from engrain.runtime.schema import GateExample
 
@@ -140,7 +140,6 @@ def first_stage(recipe: GateRecipe, rows: GateRows) -> FirstStage | None:
 
 def _scores(checkpoint: Path, examples: Sequence[GateExample], stage: FirstStage | None) -> NDArray[np.float64]:
     """Raw probabilities of N examples, with the first stage's share: what an exported bundle gives."""
-    from engrain.models.gate.calibration import logit
     from engrain.models.gate.scoring import score_examples
 
     scores = score_examples(checkpoint, examples)
