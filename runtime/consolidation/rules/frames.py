@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from engrain.runtime.consolidation.rules import cues
+from engrain.runtime.consolidation.rules.narrowing import is_quantity
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.support import names_topic
 from engrain.runtime.consolidation.rules.tokens import Token
@@ -52,7 +53,10 @@ def changed_label(lost: list[Token], unit: Clause, sentence: Clause, older: Read
     before, after = _labels(unit), _labels(sentence)
     same = {noun for noun in before.keys() & after.keys() if before[noun] != after[noun]}
     others = {t.norm for t in sentence.tokens if not t.number and names_topic(t, sentence.text.rjust(sentence.end))}
-    return bool(same and any(mark.isdigit() for t in lost for mark in t.norm)) and others <= older.norms
+    labels = {before[noun] for noun in same}
+    others_lost = any(is_quantity(token) and token.norm not in labels for token in lost)
+    numbered = any(mark.isdigit() for token in lost for mark in token.norm)
+    return bool(same) and numbered and not others_lost and others <= older.norms
 
 
 def _labels(clause: Clause) -> dict[str, str]:

@@ -199,7 +199,7 @@ def _moved_home(retraction: Retraction) -> bool:
 
 
 _FINISHED = re.compile(
-    r"^\W*(?:on [^,]+, )?(?:the |my |user's |our )?(?:[\w'’-]+ ){0,3}?(?:(?:was|were|had)\b(?! (?:going|planning|due|meant|supposed|to)\b)|"
+    r"^\W*(?:on [^,]+, )?(?:the |my |user's |our |(?!the |my |our |user's ))(?:[\w'’-]+ ){1,3}?(?:(?:was|were|had)\b(?! (?:going|planning|due|meant|supposed|to)\b)|"
     r"(?!planned|booked|reserv|order|sign|regist|enrol|decid|agre|arrang|schedul|join|start|subscr|hir|rent|want|need|us)"
     r"(?<!is )(?<!are )(?<!has )(?<!have )(?<!am )(?<!get )[a-z]{2,}ed\b)",
     re.IGNORECASE,
