@@ -48,6 +48,7 @@ ABLATION: tuple[tuple[str, SearchSettings], ...] = (
     ("long from 32 terms on", SearchSettings(full_length=32)),
     ("no neighbours", SearchSettings(neighbour_weight=0.0)),
     ("neighbours 0.25", SearchSettings(neighbour_weight=0.25)),
+    ("neighbours 0.5", SearchSettings(neighbour_weight=0.5)),
     ("neighbours 1.0", SearchSettings(neighbour_weight=1.0)),
     ("reach 1", SearchSettings(neighbour_reach=1)),
     ("reach 3", SearchSettings(neighbour_reach=3)),
