@@ -1,4 +1,4 @@
-"""DeepSpeed without a GPU, for tests only: Lightning's strategy refuses other accelerators, DeepSpeed itself does not."""
+"""DeepSpeed without a GPU, for tests only: Lightning refuses other accelerators, DeepSpeed itself does not."""
 
 from __future__ import annotations
 
