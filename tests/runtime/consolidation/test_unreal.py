@@ -33,7 +33,9 @@ PREFIXES = (
 def outdated() -> list[tuple[str, Reading, dict[str, Any]]]:
     """The older records that the rules take for outdated, with the newer record as it was given."""
     pairs = (pair for half in READ for pair in read_pairs(half) if pair["action"] == "supersede" and hides(found(pair)))
-    return [(pair["id"], Reading(record("older", pair["older"])), pair["newer"]) for pair in pairs]
+    # What stands before the first sentence says nothing of a second one.
+    single = (pair for pair in pairs if len(Reading(record("newer", pair["newer"])).sentences) == 1)
+    return [(pair["id"], Reading(record("older", pair["older"])), pair["newer"]) for pair in single]
 
 
 def told(given: dict[str, Any], text: str) -> Reading:
