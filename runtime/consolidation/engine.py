@@ -15,7 +15,7 @@ from typing import Protocol
 from engrain.runtime.consolidation.decisions import Decision, Report
 from engrain.runtime.consolidation.duplicates import find_duplicates
 from engrain.runtime.consolidation.invariants import broken
-from engrain.runtime.consolidation.rules.classify import relate
+from engrain.runtime.consolidation.rules.classify import LONGEST_READ, relate
 from engrain.runtime.consolidation.rules.probes import WordIndex
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.consolidation.settings import ConsolidationSettings
@@ -104,7 +104,11 @@ class _Run:
             self.struck[record.id] = [(span.start, span.end) for span in record.superseded_spans]
             self.linked.update((record.id, link.relation, link.record_id) for link in record.links)
         self._align(fresh)
-        readings = [self._read(record) for record in self.records if record.id not in self.hidden]
+        shown = [record for record in self.records if record.id not in self.hidden]
+        # Everything is read by patterns; a document of that size would take minutes and states nothing.
+        readings = [self._read(record) for record in shown if len(record.content) <= LONGEST_READ]
+        if unread := sum(record.id in fresh and len(record.content) > LONGEST_READ for record in shown):
+            self.report.counts["too_long"] += unread
         for decision in state_pass(readings):
             if {decision.older.id, decision.newer.id} & fresh:
                 self._apply([decision])

@@ -56,11 +56,19 @@ def match_change(older: Reading, newer: Reading) -> Aligned | None:
         return None
     for sentence, explicit in _changed_sentences(newer):
         for unit in (*older.sentences, *older.parts):
+            if _WISHED.search(unit.masked) and _DONE.search(sentence.masked) and "instead" not in sentence.masked:
+                continue  # What was wished for may still come; something else happened.
             if _same_slot(unit, sentence, older, newer, explicit):
                 start, end = trim(older, unit.start, unit.end)
                 struck = Struck(start, end, whole=not residue(older, start, end, newer))
                 return Aligned(struck, sentence, "another value in the same slot", same_frame(unit, sentence))
     return None
+
+
+_WISHED = re.compile(r"\b(?:wants?|hopes?|wishes|would like|dreams? of|aims?)\b", re.IGNORECASE)
+_DONE = re.compile(
+    r"\b(?:User|I) (?:\w+ed|went|saw|took|did|ran|ate|bought|got|made|met|won|swam|rode|drove|flew|read|wrote)\b"
+)
 
 
 def _past_event(older: Reading) -> bool:

@@ -22,11 +22,14 @@ from engrain.runtime.consolidation.rules.matching import Struck, match
 from engrain.runtime.consolidation.rules.reading import Clause, Reading
 from engrain.runtime.consolidation.rules.retold import told_again
 from engrain.runtime.consolidation.rules.states import ends, states
-from engrain.runtime.consolidation.rules.support import rivals, shares_topic, untouched
+from engrain.runtime.consolidation.rules.support import other_season, rivals, shares_topic, untouched
 from engrain.runtime.consolidation.rules.takebacks import Kind
 from engrain.runtime.consolidation.rules.values import match_setting, new_settings
 from engrain.runtime.consolidation.rules.vetoes import speaks_against, unmeant
 from engrain.runtime.schema import Relation
+
+LONGEST_READ = 2_000
+"""Characters of a record that the rules read: longer ones are no statements but documents, and take minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ def _supported(older: Reading, newer: Reading, found: Finding) -> bool:
     """A second signal besides the cue: one topic, and nothing that speaks against a change."""
     if not found.exclusive and not shares_topic(older, newer):
         return False
-    if found.latest_only and not found.exclusive and rivals(older, newer):
+    if found.latest_only and not found.exclusive and (rivals(older, newer) or other_season(older, newer, found.part)):
         return False
     start = max(0, newer.text.find(found.anchor))
     anchor = newer.clause(start, start + len(found.anchor))

@@ -23,7 +23,9 @@ _TAKEN_BACK = re.compile(
     re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"\b(?:also|too|as well|another|again|only|just|this week|this time|today|tonight|for once)\b", re.I
+    r"\b(?:also|too|as well|another|again|only|just|this week|this time|today|tonight|for once|"
+    r"(?:the|my|their|his|her|than) usual)\b",
+    re.I,
 )
 
 

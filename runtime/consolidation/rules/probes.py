@@ -79,6 +79,8 @@ def probes(newer: Reading) -> Iterator[frozenset[str]]:
     yield from (frozenset({occasion}) for occasion in _occasions(newer))
     if len(content) > 2:
         yield from (content - {word} for word in content)  # a word of one root may stand in its place
+    elif plain := frozenset(word for word in content if not word.isdigit()):
+        yield plain  # "two grandchildren" against "one grandchild"
     telling = newer.norms - wording.FRAME_WORDS - LIGHT
     yield newer.norms - DROPPED or content
     if any(cue.search(newer.masked) for cue in _CUES) or outcome(newer) or sets_goal(newer) or takes_back(newer):

@@ -83,6 +83,17 @@ def rivals(older: Reading, newer: Reading) -> bool:
     return any(len(pair) == 2 and not any(pair <= group for group in OPPOSITE) for pair in pairs)
 
 
+_SEASON = re.compile(r"\b(?:spring|summer|autumn|winter)\b", re.IGNORECASE)
+
+
+def other_season(older: Reading, newer: Reading, part: tuple[int, int] | None) -> bool:
+    """Whether both name a season, not the same, beside a number that differs: each has a value of its own."""
+    if part is not None or not any(token.number for token in newer.tokens if token.norm not in older.norms):
+        return False
+    mine, theirs = ({word.lower() for word in _SEASON.findall(one.masked)} for one in (older, newer))
+    return bool(mine) and bool(theirs) and mine.isdisjoint(theirs)
+
+
 def _beside(reading: Reading, other: Reading) -> dict[tuple[str, int], str]:
     """For each shared noun the plain word right before (-1) or behind (1) it that the other record lacks."""
     found: dict[tuple[str, int], str] = {}

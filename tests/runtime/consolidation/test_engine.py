@@ -175,3 +175,12 @@ def test_state_pass_needs_order_and_one_clause(make: Any) -> None:
 
     assert not list(state_pass(at_once)) and not list(state_pass(longer)) and not list(state_pass(words))
     assert [d.relation for d in state_pass(digits)] == [Relation.SUPERSEDE]
+
+
+def test_a_document_is_left_unread_and_counted(memory: Memory, say: Say) -> None:
+    say("mega word " * 100_000, 0)
+    say("User lives in Bristol.", 1)
+    say("User moved to Leeds.", 2)
+    report = Consolidator(memory.store).run("ana")
+    assert report.counts["too_long"] == 1
+    assert statuses(memory)["User lives in Bristol."] is Status.SUPERSEDED
