@@ -18,7 +18,7 @@ from engrain.recipes.gate_data import GateRows, gate_rows
 from engrain.recipes.loading import load_recipe, recipe_hash
 from engrain.runtime.bundle import ThresholdChoice
 from engrain.runtime.errors import RecipeError
-from engrain.runtime.gate_calibration import Calibration, logit
+from engrain.runtime.gate_calibration import Calibration, logit, sigmoid
 from engrain.runtime.gate_cascade import FIRST_STAGE_FILE, FirstStage
 from engrain.runtime.schema import GateExample
 
@@ -145,9 +145,7 @@ def _scores(checkpoint: Path, examples: Sequence[GateExample], stage: FirstStage
     scores = score_examples(checkpoint, examples)
     if stage is None or not stage.share:
         return scores
-    logits = stage.add(logit(scores), [example.target.text for example in examples])
-    added: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, -logits))
-    return added
+    return sigmoid(stage.add(logit(scores), [example.target.text for example in examples]))
 
 
 def operating_point(

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from engrain.runtime.bundle import BundleManifest, load_bundle
 from engrain.runtime.encoder import INT8_FILE, MODEL_FILE, TOKENIZER_FILE, EncoderSession
 from engrain.runtime.errors import BundleError, InputError
-from engrain.runtime.gate_calibration import Calibration
+from engrain.runtime.gate_calibration import Calibration, sigmoid
 from engrain.runtime.gate_cascade import FIRST_STAGE_FILE, FirstStage
 from engrain.runtime.gate_input import TEMPLATE_HASH, Pair, pack_batch, prepare_tokenizer
 
@@ -95,6 +95,4 @@ class Gate:
         logits = self._session.run([row.ids for row in packed]).astype(np.float64)
         if self._first_stage is not None:
             logits = self._first_stage.add(logits, [target.text for _, target in pairs])
-        # exp(-log(1 + e^-x)) is the sigmoid without overflow.
-        probabilities: NDArray[np.float64] = np.exp(-np.logaddexp(0.0, -logits))
-        return self._calibration.apply(probabilities)
+        return self._calibration.apply(sigmoid(logits))

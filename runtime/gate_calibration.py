@@ -44,11 +44,17 @@ class Calibration(Contract):
         result: Floats = raw
         if self.method == "temperature":
             scaled = (logit(raw) + self.bias) / self.temperature
-            result = np.exp(-np.logaddexp(0.0, -scaled))
+            result = sigmoid(scaled)
         if self.method == "isotonic":
             left, right = (np.array(column) for column in zip(*self.points, strict=True))
             result = np.interp(raw, left, right)
         return result
+
+
+def sigmoid(logits: Floats) -> Floats:
+    """1 / (1 + e^-x), as exp(-log(1 + e^-x)): without overflow."""
+    result: Floats = np.exp(-np.logaddexp(0.0, -logits))
+    return result
 
 
 def logit(probabilities: Floats) -> Floats:

@@ -16,7 +16,7 @@ from engrain.data_builders.sources.reader import Corpus, Dialogue, DialogueSourc
 from engrain.data_builders.sources.rows import Row
 from engrain.runtime.schema import Role
 
-_FORMS = {"messages": ("role", "content"), "conversations": ("from", "value")}
+FORMS = {"messages": ("role", "content"), "conversations": ("from", "value")}
 _CALLS = ("tool_calls", "function_call")
 _IDS = ("id", "conversation_id", "session_id")
 
@@ -41,10 +41,10 @@ class ChatSource(DialogueSource):
     def dialogues(self, row: Row, split: str) -> Iterator[Dialogue]:
         """The row's chat; without an id of its own it is numbered by file and row."""
         fields = row.fields("a chat")
-        form = next((key for key in _FORMS if key in fields), "")
+        form = next((key for key in FORMS if key in fields), "")
         if not form:
             row.fields("a chat", "messages (or conversations)")
-        role, content = _FORMS[form]
+        role, content = FORMS[form]
         lines = [self._line(message, role, content, row) for message in row.entries("a chat", form, role)]
         if isinstance(fields.get("system"), str):
             lines.insert(0, Line("system", fields["system"], timestamp=lines[0].timestamp if lines else None))

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from engrain.data_builders.sources.chat import FORMS
 from engrain.data_builders.sources.dialogue import LabelledSession, SourceInfo, TurnLabel, role_of
 from engrain.data_builders.sources.json_files import read_rows
 from engrain.runtime.errors import InputError
@@ -29,8 +30,6 @@ from engrain.runtime.schema import (
 )
 from engrain.runtime.timestamps import parse_timestamp
 
-_CHAT_KEYS = frozenset({"messages", "conversations"})
-"""What a row has that is a chat, and not a session of this form."""
 DEFAULT_ROLES: Mapping[str, Role] = {role.value: role for role in Role}
 
 
@@ -86,7 +85,7 @@ class JsonlSource:
         seen: set[tuple[str, str]] = set()
 
         def build(value: Any) -> LabelledSession:
-            if isinstance(value, dict) and not _CHAT_KEYS.isdisjoint(value):
+            if isinstance(value, dict) and not FORMS.keys().isdisjoint(value):
                 raise InputError("a chat in the OpenAI or ShareGPT form; read it as `chat` (--format chat)")
             labelled = self._session(_SessionRow.model_validate(value))
             _refuse_repeats(labelled.session, seen)

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from engrain.models.extractor.data import IGNORED, Batch, EncodedExample
 from engrain.models.training.batches import plan_pass
+from engrain.runtime.extraction.local import shared_beginning
 
 Pack = tuple[int, ...]
 """Rows of the encoded set that share one packed row."""
@@ -40,10 +41,7 @@ def common_beginning(examples: Sequence[EncodedExample]) -> int:
     """How many first tokens all examples share, always short of the last prompt token of each."""
     if len(examples) < 2:
         return 0
-    # What the first and the last in order share, all share.
-    ids = [example.ids for example in examples]
-    pairs = zip(min(ids), max(ids), strict=False)
-    shared = next((place for place, (left, right) in enumerate(pairs) if left != right), len(min(ids)))
+    shared = shared_beginning([list(example.ids) for example in examples])
     return max(0, min(shared, *(example.prompt_length - 1 for example in examples)))
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from engrain.runtime.consolidation.decisions import Decision, Report
 from engrain.runtime.consolidation.duplicates import find_duplicates
 from engrain.runtime.consolidation.invariants import broken
-from engrain.runtime.consolidation.rules.classify import LONGEST_READ, relate
+from engrain.runtime.consolidation.rules.classify import relate
 from engrain.runtime.consolidation.rules.probes import WordIndex
 from engrain.runtime.consolidation.rules.reading import Reading
 from engrain.runtime.consolidation.settings import ConsolidationSettings
@@ -28,6 +28,8 @@ RULES = "rules-2"
 """Name of the rules in the store's marks; raised when they may find what they did not find before."""
 _FLUSH = 200
 """Targets without a change that are marked together."""
+LONGEST_READ = 2_000
+"""Characters of a record that the rules read: longer ones are no statements but documents, and take minutes."""
 
 
 class PairModel(Protocol):

@@ -28,9 +28,6 @@ from engrain.runtime.consolidation.rules.values import match_setting, new_settin
 from engrain.runtime.consolidation.rules.vetoes import speaks_against, unmeant
 from engrain.runtime.schema import Relation
 
-LONGEST_READ = 2_000
-"""Characters of a record that the rules read: longer ones are no statements but documents, and take minutes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:

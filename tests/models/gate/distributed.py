@@ -11,32 +11,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import torch
 from conftest import example_rows  # type: ignore[import-not-found]
+from deepspeed_cpu import on_cpu
 
-import engrain.models.training.strategies as strategies
 from engrain.models.gate.config import GateConfig
 from engrain.models.gate.training import train_gate
-
-
-def on_cpu() -> None:
-    """Let DeepSpeed's strategy run without a GPU: gloo, and the CPU as every rank's device. For tests only."""
-    from pytorch_lightning.strategies import DeepSpeedStrategy, ParallelStrategy
-
-    class CpuDeepSpeedStrategy(DeepSpeedStrategy):
-        def setup_environment(self) -> None:
-            # Past the check of the accelerator, whose class is all that it looks at.
-            ParallelStrategy.setup_environment(self)
-            self.set_world_ranks()
-            self._init_deepspeed_distributed()
-
-        @property
-        def root_device(self) -> torch.device:
-            return torch.device("cpu", 0)  # DeepSpeed wants an index.
-
-    strategies.DeepSpeedStrategy = CpuDeepSpeedStrategy  # type: ignore[misc]
 
 
 def main(settings: str, out: Path, flags: list[str]) -> None:
